@@ -25,7 +25,7 @@ from tests.run.fake_sinks import (
 from millstream.connectors.dead_letters import Rejection, dead_letters
 from millstream.connectors.file.sink import FileSink
 from millstream.connectors.sink import BatchId, Sink
-from millstream.engine.processor.late_rows import LateColumn, LateTable
+from millstream.engine.processor.late_output import LateColumn, LateTable
 from millstream.engine.processor.routing import MAIN_OUTPUT, BatchReport, Routing, route_task
 from millstream.engine.shuffle.column_names import LATE, MAIN, ORIGIN, PAYLOAD, REJECTED, ROW_KIND
 from millstream.engine.shuffle.format import encode
@@ -47,7 +47,7 @@ ROUTING = Routing(
     is_labelled=True,
     late={(0, 0): ("late out", LATE_TABLE)},
     rejected={"s": ("rejected s", None)},
-    sources=("s",),
+    source_names=("s",),
 )
 batches = st.lists(
     st.lists(st.tuples(st.sampled_from([MAIN, LATE, REJECTED]), st.integers(0, 99)), max_size=6),

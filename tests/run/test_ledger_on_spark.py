@@ -65,7 +65,7 @@ def test_rows_that_fail_the_predicate_of_a_semi_join_are_not_counted_as_missing_
     trial.add("orders", "1.csv", ["id,amount,at", *orders])
     trial.add("shipments", "1.csv", ["id,at", f"A,{at(3)}", f"B,{at(3)}"])
     made = trial.flushed()
-    outcomes = ("in", "accepted", "unmatched_predicate", "missing_key")
+    outcomes = ("in", "accepted", "failed_predicate", "missing_key")
     assert counts(made, *outcomes) == {"orders": (5, 1, 3, 1), "shipments": (2, 2, 0, 0)}
     assert sum(trial.rows().values()) == made.rows_out == 1
 

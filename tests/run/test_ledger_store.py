@@ -196,8 +196,8 @@ def test_watermarks_are_greatest_times_less_delays(tmp_path):
     ledger_store = LedgerStore(query(), tmp_path / "ledger.json")
     assert ledger_store.watermarks == {}
     max_times = {"orders": 60_000_000, "shipments": BEGIN_OF_TIME}
-    ledger_store.stats = {"0/0": {"after": BEGIN_OF_TIME, "max_times": max_times}}
+    ledger_store.stats = {"0/0": {"watermark_after": BEGIN_OF_TIME, "max_times": max_times}}
     assert ledger_store.watermarks == {"orders": 55_000_000, "shipments": None}
     assert not ledger_store.ended
-    ledger_store.stats["0/0"]["after"] = END_OF_TIME
+    ledger_store.stats["0/0"]["watermark_after"] = END_OF_TIME
     assert ledger_store.ended

@@ -63,7 +63,7 @@ def account(query: StreamingQuery) -> Ledger | None:
     numbers = range(max(operator for operator, _ in last) + 1)
     names = [OperatorNames(f"operator {number}", (), ()) for number in numbers]
     for (operator, _), each in last.items():
-        derived = tuple(name in each["derived"] for name in each["max_times"])
+        derived = tuple(name in each["derived_inputs"] for name in each["max_times"])
         names[operator] = OperatorNames(f"operator {operator}", tuple(each["max_times"]), derived)
     top = [each["counts"] for (operator, _), each in last.items() if operator == 0]
     rows_out = sum(

@@ -40,7 +40,7 @@ from millstream.run.checkpoint import write_json
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 _RECENT_BATCHES = 8
-_VERSION = 4  # of the file
+_VERSION = 5  # of the file
 _WRITTEN, _READ, _OUTPUT = "written: ", "read: ", "output: "  # prefixes of keys of sums
 _SAVED = ("batch", "stats", "before", "sums", "spark_counts", "lost")
 
@@ -252,7 +252,7 @@ class LedgerStore:
     def ended(self) -> bool:
         """Whether the input has ended, according to the reports of operators."""
         return bool(self.stats) and all(
-            each["after"] >= END_OF_TIME for each in self.stats.values()
+            each["watermark_after"] >= END_OF_TIME for each in self.stats.values()
         )
 
     @property

@@ -36,7 +36,7 @@ from millstream.engine.compile.outputs import METRICS_NAME, OutputReader, SideOu
 from millstream.engine.compile.query import CompiledQuery
 from millstream.engine.compile.stable_tasks import in_stable_tasks, quoted
 from millstream.engine.compile.stateless import source_of
-from millstream.engine.processor.late_rows import LateTable
+from millstream.engine.processor.late_output import LateTable
 from millstream.engine.processor.routing import (
     MAIN_OUTPUT,
     MESSAGES,
@@ -133,12 +133,12 @@ class QueryWriter:
             is_labelled=self.compiled.reader.is_labelled,
             late=self._open_late(),
             rejected=self._open_dead_letters(),
-            unwritten=frozenset(
+            malformed_written_elsewhere=frozenset(
                 each.name
                 for each in query_sources(self.plan)
                 if not self.job_sinks.writes_malformed(each, self.plan)
             ),
-            sources=self.compiled.reader.sources,
+            source_names=self.compiled.reader.sources,
             main_outputs=tuple(names) if several else (),
         )
 
@@ -333,7 +333,7 @@ class QueryWriter:
         written: Counter[str] = Counter()
         for output, reports in report.outputs.items():
             for each in reports:
-                for source, count in each.sources.items():
+                for source, count in each.dead_letters.items():
                     written[dead_letters_of(source)] += count
                 if output.startswith(_LATE):
                     written[late_rows_in(self._names[output])] += each.rows
@@ -342,7 +342,9 @@ class QueryWriter:
     def _warn_ahead(self, report: BatchReport) -> None:
         """Adds one warning per source and run, with the first of the rows."""
         for output, reports in report.outputs.items():
-            found = {source: text for each in reports for source, text in each.ahead.items()}
+            found = {
+                source: text for each in reports for source, text in each.ahead_messages.items()
+            }
             for source, text in found.items():
                 if source not in self._warned:
                     self._warned.add(source)

@@ -36,8 +36,8 @@ NAMES = (
     *(
         "label",
         "kind",
-        "source",
-        "place",
+        "target",
+        "sequence",
         "max_time",
         "rows",
         "payload",

@@ -113,8 +113,8 @@ class Processor:
 
 _MESSAGE = {
     "kind": 0,
-    "source": 0,
-    "place": 0,
+    "target": 0,
+    "sequence": 0,
     "max_time": NO_TIME,
     "now": NO_TIME,
     "rows": 0,

@@ -263,7 +263,7 @@ def test_rows_behind_the_watermark_before_their_batch_are_late(
     kernel = Deduplicate(
         DeduplicateSpec(("k",), ("k",), 1, late=LatePolicy(LateAction.SIDE_OUTPUT))
     )
-    packer_spec = PackerSpec(0, "orders", (0, 1), partitioned=True)
+    packer_spec = PackerSpec(0, "orders", (0, 1), has_partition_column=True)
     processor = Processor(kernel, ("k",), spec, packer_spec)
     oracle, now = Oracle((spec,)), 0
     control: list[dict[str, Any]] = [
@@ -283,7 +283,7 @@ def test_rows_behind_the_watermark_before_their_batch_are_late(
         messages = [*(control if number == 0 else []), {"kind": PROCESSING_TIME, "now": now}]
         output = processor.batch(table, now, control=messages)
         oracle.run(MicroBatch(now, chunks, referenced_column))
-        assert {each["after"] for each in output.stats} == {oracle.watermark}
+        assert {each["watermark_after"] for each in output.stats} == {oracle.watermark}
         assert sorted(row["_t"] for row in output.late) == sorted(
             time for _, time in rows if time < before
         )

@@ -113,7 +113,7 @@ def test_branches_are_one_input_with_the_minimum_of_their_watermarks(batches: li
         processor.batch(branches)
         oracle.batch(branches)
         if processor.stats:
-            assert processor.stats["after"] == oracle.watermark
+            assert processor.stats["watermark_after"] == oracle.watermark
     assert {key for key, _ in processor.main} == oracle.keys
     assert len(processor.main) == len(oracle.keys)
     assert Counter(processor.late) == Counter(oracle.late)

@@ -62,7 +62,7 @@ def test_a_packet_has_the_greatest_time_of_each_partition() -> None:
     names = pa.array(["a", "b", "a", "c"])
     keep = pa.array([True, False, True, True])
     table = chunk([5, 9, 7, None], [0, 0, 1, 0], _ms_partition=names, _ms_keep=keep)
-    packer_spec = PackerSpec(0, "orders", LABELS, filtered=True, partitioned=True)
+    packer_spec = PackerSpec(0, "orders", LABELS, has_keep_column=True, has_partition_column=True)
     one, two = packets(replace(packer_spec, missing_time=MissingTime.SKIP), table)
     assert json.loads(one["partitions"]) == {"a": 7, "b": 9, "c": None}
     assert two["partitions"] == one["partitions"]
@@ -72,7 +72,7 @@ def test_a_packet_has_the_greatest_time_of_each_partition() -> None:
 
 def test_a_filtered_row_moves_time_and_is_counted() -> None:
     table = chunk([5, 9], [0, 0], _ms_keep=pa.array([True, False]))
-    one, _ = packets(PackerSpec(0, "orders", LABELS, filtered=True), table)
+    one, _ = packets(PackerSpec(0, "orders", LABELS, has_keep_column=True), table)
     assert (one["max_time"], decode(one["payload"]).num_rows) == (9, 1)
     assert json.loads(one["input_counts"]) == {"in": 2, "filtered": 1}
 
@@ -95,7 +95,7 @@ def test_a_row_whose_lookup_failed_is_not_counted_as_filtered() -> None:
     keep = pa.array([True, False, False, None, None])
     table = chunk([5, 9, 9, None, None], [0] * 5, _ms_keep=keep, **beside)
     packer_spec = PackerSpec(
-        0, "orders", LABELS, filtered=True, has_side_rows=True, table_joins=(1,)
+        0, "orders", LABELS, has_keep_column=True, has_side_rows=True, table_joins=(1,)
     )
     one = packets(packer_spec, table)[0]
     assert json.loads(one["input_counts"]) == {"in": 3, "filtered": 1, "lookup_failed": 1}
@@ -189,7 +189,7 @@ def test_a_chunk_of_nothing_but_rows_ahead_of_time_says_nothing_of_the_watermark
 
 def test_a_filtered_row_ahead_of_time_is_rejected_since_it_would_move_the_watermark() -> None:
     table = chunk([5, NOW + 99], [0, 0], _ms_keep=pa.array([True, False]))
-    one, _, _ = packets(limited(1, filtered=True), table)
+    one, _, _ = packets(limited(1, has_keep_column=True), table)
     assert (one["max_time"], json.loads(one["input_counts"])) == (
         5,
         {"in": 2, "ahead_of_time": 1, "filtered": 0},
@@ -210,9 +210,11 @@ def test_a_result_of_an_operator_that_is_filtered_out_needs_no_time() -> None:
         _ms_keep=pa.array([False, True, False]),
         _ms_row_kind=pa.array([0, 0, 3], pa.int8()),
         _ms_origin=pa.array([None, None, INPUTS], pa.int32()),
-        _ms_payload=pa.array([None, None, b'{"after": 8, "is_idle": false}'], pa.binary()),
+        _ms_payload=pa.array(
+            [None, None, b'{"watermark_after": 8, "is_idle": false}'], pa.binary()
+        ),
     )
-    packer_spec = PackerSpec(0, "s", LABELS, filtered=True, upstream=1, has_side_rows=True)
+    packer_spec = PackerSpec(0, "s", LABELS, has_keep_column=True, upstream=1, has_side_rows=True)
     one, *_ = packets(packer_spec, table)
     assert (one["max_time"], decode(one["payload"])["_t"].to_pylist()) == (8, [9])
     assert json.loads(one["input_counts"]) == {"in": 2, "filtered": 1}

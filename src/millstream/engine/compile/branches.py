@@ -51,7 +51,7 @@ class BranchCompiler:
         """The rows of all outputs, labelled, in one DataFrame."""
         branches = branches_of(self.query)
         numbers = self._shared_numbers(branches)
-        self.columnar.relayed = frozenset(each for each in numbers if each is not None)
+        self.columnar.relayed_numbers = frozenset(each for each in numbers if each is not None)
         for place, (branch, number) in enumerate(zip(branches, numbers, strict=True)):
             later = [each for each in numbers[place + 1 :] if each is not None]
             self._add(branch, number, later)

@@ -53,21 +53,22 @@ class ColumnarCompiler:
 
     spark: SparkSession
     sources: Mapping[str, DeferredFrame]
-    names: tuple[tuple[str, ...], ...]  # of the inputs of each operator
+    input_names: tuple[tuple[str, ...], ...]  # of each operator
     identities: tuple[Document, ...]  # what the state of each operator depends on
     groups: int
     control: ControlStream | None
     tables: TableJoinCompiler
     max_ahead: int | None = None  # the default of sources
     sends_allowances: bool = False  # does the driver limit the state of key groups?
-    relayed: frozenset[int] = frozenset()  # numbers of operators that a later branch reads
+    relayed_numbers: frozenset[int] = frozenset()  # of operators that a later group reads
     compiled: list[CompiledOperator | None] = field(default_factory=list)  # by number
-    max_ahead_by_source: dict[str, MaxAhead] = field(default_factory=dict)  # by source
+    max_ahead_by_source: dict[str, MaxAhead] = field(default_factory=dict)
     _chains: dict[int, StageChain] = field(default_factory=dict)  # by number
-    # Set while an input is compiled: the operator that reads it in the same processor.
-    _colocated_reader: SharedShuffle | None = None
-    # Results of an earlier branch, which the next equal operator reads instead of being compiled.
-    _relayed: tuple[Operator, CompiledOperator] | None = None
+    # Set while an input is compiled: the shuffle that it shares with the operator that reads it.
+    _shared_by_reader: SharedShuffle | None = None
+    # Results of an earlier output group, which are read instead of compiling the next operator that
+    # is equal to this one.
+    _results_to_read: tuple[Operator, CompiledOperator] | None = None
     _files: FileStreams = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,7 +78,7 @@ class ColumnarCompiler:
         """Sets the results of the next operator that is equal to `node`."""
         compiled = self.compiled[number]
         assert compiled is not None
-        self._relayed = node, replace(compiled, raw=results)
+        self._results_to_read = node, replace(compiled, raw=results)
 
     def schema_of(self, number: int) -> StructType:
         """The columns of an operator's results, with SIDE_COLUMNS."""
@@ -87,21 +88,25 @@ class ColumnarCompiler:
 
     def compile_operator(self, node: Operator) -> CompiledOperator:
         """Compiles an operator and all that it reads."""
-        if self._relayed is not None and node == self._relayed[0]:
-            (_, relayed), self._relayed = self._relayed, None
+        if self._results_to_read is not None and node == self._results_to_read[0]:
+            (_, relayed), self._results_to_read = self._results_to_read, None
             return relayed
         number = len(self.compiled)
         self.compiled.append(None)  # numbered before its inputs, as in `query_operators`
         inputs = inputs_of(node)
         shared = find_shared_shuffle(node)
-        if shared is not None and self._relayed is not None and shared.join == self._relayed[0]:
+        if (
+            shared is not None
+            and self._results_to_read is not None
+            and shared.join == self._results_to_read[0]
+        ):
             shared = None  # its results come from another branch
-        reader, self._colocated_reader = self._colocated_reader, None
+        shared_by_reader, self._shared_by_reader = self._shared_by_reader, None
         branches, first_numbers = [], []
-        for place, side in enumerate(inputs):
+        for input_number, side in enumerate(inputs):
             # Between the two are only SELECTs, so the next operator is the one that is read.
-            is_shared = shared is not None and shared.number == place
-            self._colocated_reader = shared if is_shared else None
+            is_shared = shared is not None and shared.number == input_number
+            self._shared_by_reader = shared if is_shared else None
             first_numbers.append(len(self.compiled))  # the number of the input's operator, if any
             branches.append(
                 tuple((each, self.compile_stream(each.node)) for each in branch_inputs(side))
@@ -109,21 +114,21 @@ class ColumnarCompiler:
         sides = [side for each in branches for side, _ in each]
         streams = [rows for each in branches for _, rows in each]
         with spark_errors(node):
-            carries_hash = reader is not None and not reader.is_hashable
+            carries_hash = shared_by_reader is not None and not shared_by_reader.is_hashable
             compile_kind = COMPILERS[type(node)]
             operator = compile_with_branches(
                 node,
                 branches,
                 lambda over, rows: compile_kind(self.spark, over, rows, self.groups, carries_hash),
             )
-            operator = self._with_time_limits(operator, sides, streams)
+            operator = self._with_max_ahead(operator, sides, streams)
         chain = StageChain(
             operator, (self._stage(number, node, operator, streams),), operator.inputs
         )
         if shared is not None:
             chain = append_stage(shared, self._chains[first_numbers[shared.number]], chain)
         self._chains[number] = chain
-        raw = self._process(chain) if reader is None else schema_frame(operator)
+        raw = self._process(chain) if shared_by_reader is None else schema_frame(operator)
         compiled = CompiledOperator(
             number,
             raw,
@@ -142,7 +147,7 @@ class ColumnarCompiler:
         specs = (
             create_input_spec(name, side, rows, packer_spec, hash_from, keys)
             for name, side, rows, (_, packer_spec), hash_from, keys in zip(
-                self.names[number],
+                self.input_names[number],
                 physical_inputs(node),
                 streams,
                 operator.inputs,
@@ -177,7 +182,7 @@ class ColumnarCompiler:
             self._identity(number, operator),
             default_limit=None if self.sends_allowances else share,
             evicts=share is not None,
-            relayed=columns if number in self.relayed else (),
+            relayed=columns if number in self.relayed_numbers else (),
         )
 
     def compile_node(self, node: Node) -> StreamFrame:
@@ -203,7 +208,7 @@ class ColumnarCompiler:
         document = {**self.identities[number], "physical": physical, "format": STATE_FORMAT}
         return canonical_json(document)
 
-    def _with_time_limits(
+    def _with_max_ahead(
         self, operator: PhysicalOperator, sides: Sequence[Input], streams: Sequence[StreamFrame]
     ) -> PhysicalOperator:
         """Adds to each input how far its event times may be ahead of processing time."""

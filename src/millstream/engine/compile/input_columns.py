@@ -23,6 +23,7 @@ from millstream.engine.shuffle.types import from_packet, require_supported, to_p
 from millstream.kernels.core.kernel import OP, TIME
 from millstream.plan.expressions import Expression, column
 from millstream.plan.nodes import Input
+from millstream.temporal import MalformedAction, MissingTime
 
 NOTHING = "_ms_nothing"
 
@@ -113,24 +114,21 @@ def create_packer_spec(
     number: int, side: Input, rows: StreamFrame, groups: int, packed_input: PackedInput
 ) -> PackerSpec:
     source = source_of(side.node)
-    policies = (source.missing_time, source.malformed) if source else ()
     return PackerSpec(
         number,
         source.name if source else side.alias,
         labels(groups),
-        rows.filtered,
-        rows.has_bad_records,
-        has_own_progress(side, rows),
-        False,
-        rows.partitioned,
-        rows.upstream,
-        rows.has_side_rows,
-        1,
-        packed_input.layout,
-        packed_input.scan,
-        None,
-        rows.table_joins,
-        *policies,
+        has_keep_column=rows.filtered,
+        has_bad_records=rows.has_bad_records,
+        has_progress_column=has_own_progress(side, rows),
+        has_partition_column=rows.partitioned,
+        upstream=rows.upstream,
+        has_side_rows=rows.has_side_rows,
+        layout=packed_input.layout,
+        scan=packed_input.scan,
+        table_joins=rows.table_joins,
+        missing_time=source.missing_time if source else MissingTime.ERROR,
+        malformed=source.malformed if source else MalformedAction.DEAD_LETTER,
     )
 
 
@@ -153,6 +151,10 @@ def create_input_spec(
         derived=rows.upstream is not None,
         wall_clock=side.time is None and rows.upstream is None,
         keys=keys,
-        copies=packer_spec.layout.copies if packer_spec.layout and packer_spec.fold is None else (),
+        equal_columns=(
+            packer_spec.layout.equal_columns
+            if packer_spec.layout and packer_spec.fold is None
+            else ()
+        ),
         source=source.name if source and rows.upstream is None else None,
     )

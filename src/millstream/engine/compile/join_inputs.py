@@ -170,18 +170,18 @@ def _side(
     held_as = _buffered_key_column(keys[0], side.alias, fields) if key_is_hash else None
     hash_from = held_as if where is None else None
     key_hash = F.xxhash64(*(key.column for key in key_columns))
-    match_flag = (
+    may_match = (
         None
         if where is None or carries_hash or salt.groups > 1
-        else _match_flag(builder, rows, where)
+        else _may_match(builder, rows, where)
     )
-    decides_match = where is None or match_flag is not None  # to a packer: which rows have a hash
+    decides_match = where is None or may_match is not None  # to a packer: which rows have a hash
     here = (
         builder.hashable_columns([key.source_column for key in key_columns])
         if decides_match
         else None
     )
-    match_flag = None if here is None else match_flag
+    may_match = None if here is None else may_match
     if key_is_hash:
         key_names: tuple[str, ...] = (held_as or HASH,)
     else:
@@ -214,7 +214,7 @@ def _side(
         hash_columns=hash_columns,
         null_if_missing=True,
         group_columns=here,
-        match_flag=match_flag,
+        may_match=may_match,
     )
     packer_spec = replace(
         create_packer_spec(number, side, rows, groups, packed_input),
@@ -224,7 +224,7 @@ def _side(
     return PackedSide(packed_input, packer_spec, fields, key_names, hash_from)
 
 
-def _match_flag(
+def _may_match(
     builder: PacketColumnBuilder, rows: StreamFrame, where: Expression
 ) -> PacketColumn | None:
     """The flag of rows that may match, if a packer can compute it."""

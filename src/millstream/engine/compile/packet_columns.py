@@ -135,7 +135,7 @@ class PacketColumnBuilder:
         hash_columns: Sequence[str] | None = None,
         null_if_missing: bool = False,
         group_columns: Sequence[str] | None = None,
-        match_flag: PacketColumn | None = None,
+        may_match: PacketColumn | None = None,
     ) -> PackedInput:
         """Returns the packed input.
 
@@ -144,10 +144,10 @@ class PacketColumnBuilder:
             hash_columns: The packet columns whose hash is HASH.
             null_if_missing: Whether HASH is NULL if one of them is.
             group_columns: The columns of the stream whose hash determines the key group.
-            match_flag: True for rows that may have a HASH.
+            may_match: True for rows that may have a HASH.
         """
         input_names: dict[str, str] = {}  # by the name in the stream
-        mappings, copies = [], []
+        mappings, equal_columns = [], []
         first: dict[tuple[str, bool], str] = {}
         for each in self.columns:
             name = each.name
@@ -156,17 +156,17 @@ class PacketColumnBuilder:
                     each.source_column, Kind.INPUT.name_of(len(input_names))
                 )
             same = first.setdefault((name, each.as_int64), each.name)
-            own = each.name in _USED_BY_PACKERS or (each.name == HASH and match_flag is not None)
+            own = each.name in _USED_BY_PACKERS or (each.name == HASH and may_match is not None)
             if same == each.name or own:
                 mappings.append(ColumnMapping(each.name, name, each.as_int64))
             else:
-                copies.append((each.name, same))
+                equal_columns.append((each.name, same))
         hash_inputs: tuple[str, ...] | None = None
         if hash_columns is not None:
             source_columns = {each.name: each.source_column for each in self.columns}
             hash_inputs = self.hashable_columns([source_columns[name] for name in hash_columns])
         by_spark = hash_columns is not None and hash_inputs is None
-        needed = (*self.columns, *((match_flag,) if match_flag else ()))
+        needed = (*self.columns, *((may_match,) if may_match else ()))
         scan, file_bytes = None if by_spark else self._scan(input_names, needed), 0
         computed = [each for each in (*needed, *packer_columns) if each.source_column is None]
         if scan is not None:
@@ -183,7 +183,7 @@ class PacketColumnBuilder:
             columns += [each.column.alias(each.name) for each in computed]
             frame = self.rows.frame.alias(self.alias).select(*columns)
         known = {mapping.name: mapping.input_name for mapping in mappings}
-        known |= {name: known[same] for name, same in copies}
+        known |= {name: known[same] for name, same in equal_columns}
         mappings += [ColumnMapping(each.name, each.name) for each in packer_columns]
         if by_spark:
             # Of columns already computed: a non-deterministic expression would have another value.
@@ -199,8 +199,8 @@ class PacketColumnBuilder:
             None
             if group_columns is None
             else tuple(input_names[source_column] for source_column in group_columns),
-            tuple(copies),
-            None if match_flag is None else match_flag.name,
+            tuple(equal_columns),
+            None if may_match is None else may_match.name,
         )
         types: dict[str, DataType] = {KEEP: BooleanType(), BAD: StringType()}
         types |= {each.name: BooleanType() for each in needed if each.predicate is not None}
@@ -258,7 +258,7 @@ def _packet_schema(types: Mapping[str, DataType], layout: PacketLayout) -> Struc
         for mapping in layout.mappings
     ]
     kinds = {each.name: each.dataType for each in evaluate}
-    evaluate += [StructField(name, kinds[same]) for name, same in layout.copies]
+    evaluate += [StructField(name, kinds[same]) for name, same in layout.equal_columns]
     if layout.hash_columns is not None:
         evaluate.insert(0, StructField(HASH, LongType()))
     if layout.group_columns is not None:

@@ -37,11 +37,11 @@ def append_stage(shared: SharedShuffle, join: StageChain, reader: StageChain) ->
     assert join.operator.sides is not None
     *first, last = join.stages
     linked = last.with_link(_link(shared, reader.operator, join.operator.sides))
-    place = len(join.stages)
+    position = len(join.stages)
     others = tuple(
-        (packed_input, replace(packer_spec, source=place * INPUTS + packer_spec.source))
+        (packed_input, replace(packer_spec, target=position * INPUTS + packer_spec.target))
         for packed_input, packer_spec in reader.inputs
-        if packer_spec.source != shared.number
+        if packer_spec.target != shared.number
     )
     stages = (*first, linked, *reader.stages)
     return StageChain(reader.operator, stages, (*join.inputs, *others))

@@ -28,7 +28,7 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     STATS,
 )
-from millstream.engine.shuffle.format import MAX_RELAYED_ROWS, OWN, PROGRESS, encode
+from millstream.engine.shuffle.format import IS_ORIGINAL, MAX_RELAYED_ROWS, PROGRESS, encode
 from millstream.kernels.core.kernel import LATENESS, TIME, StepResult, nonempty_frames
 
 
@@ -54,45 +54,57 @@ def packet_row(columns: tuple[str, ...], kind: int, origin: int, payload: bytes)
 
 def origin_of(stage: Stage, number: int) -> int:
     """The operator of a stage and one of its inputs, as one number."""
-    return stage.number * INPUTS + number
+    return stage.operator * INPUTS + number
 
 
 def side_packets(
-    stage: Stage, watermarks: WatermarkTracker, before: int, group: int, result: StepResult
+    stage: Stage,
+    watermarks: WatermarkTracker,
+    watermark_before: int,
+    group: int,
+    result: StepResult,
 ) -> Iterator[tuple[int, int, bytes]]:
     """Returns what a stage emits beside its result, as kind, origin and payload: late rows, the
-    result again if a later branch of the query reads it, and statistics.
+    result again if a later output group of the query reads it, and statistics.
 
     Args:
         stage: The stage that has run.
         watermarks: Its watermarks after the step.
-        before: Its watermark before the step.
+        watermark_before: Its watermark before the step.
         group: The label of the key group.
         result: What its kernel has returned.
     """
     for number, found in result.late.items():
-        for source, rows in _by_input(stage, number, found):
-            frame = _late_rows(stage.inputs[source], rows)
+        for input_number, rows in _by_input(stage, number, found):
+            frame = _late_rows(stage.inputs[input_number], rows)
             if frame.height:
-                yield LATE, origin_of(stage, source), encode(frame.to_arrow())
+                yield LATE, origin_of(stage, input_number), encode(frame.to_arrow())
     for frame in nonempty_frames(result) if stage.relayed else ():
         for part in frame.select(stage.relayed).iter_slices(MAX_RELAYED_ROWS):
             yield RELAYED, origin_of(stage, 0), encode(part.to_arrow())
-    yield STATS, origin_of(stage, 0), _statistics(stage, watermarks, before, group, result)
+    yield (
+        STATS,
+        origin_of(stage, 0),
+        _statistics(stage, watermarks, watermark_before, group, result),
+    )
 
 
 def _statistics(
-    stage: Stage, watermarks: WatermarkTracker, before: int, group: int, result: StepResult
+    stage: Stage,
+    watermarks: WatermarkTracker,
+    watermark_before: int,
+    group: int,
+    result: StepResult,
 ) -> bytes:
     """The report of one key group and stage. All counts are since its state began."""
     stats = {
-        "operator": stage.number,
+        "operator": stage.operator,
         "group": group,
-        "before": before,
-        "after": watermarks.watermark,
+        "watermark_before": watermark_before,
+        "watermark_after": watermarks.watermark,
         "is_idle": watermarks.is_idle,
         "idle_inputs": watermarks.idle_inputs,
-        "derived": [each.name for each in stage.inputs if each.derived],
+        "derived_inputs": [each.name for each in stage.inputs if each.derived],
         "max_times": watermarks.max_times,
         "input_counts": watermarks.input_counts,
         "heavy_hitters": watermarks.heavy_hitters,
@@ -104,23 +116,26 @@ def _statistics(
 def _by_input(stage: Stage, number: int, late: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
     """Returns the late rows of a kernel's input, for each input of the stage that they are from."""
     if BRANCH in late.columns:
-        for (source,), rows in late.partition_by(BRANCH, as_dict=True, include_key=False).items():
-            yield int(source), rows
+        for (input_number,), rows in late.partition_by(
+            BRANCH, as_dict=True, include_key=False
+        ).items():
+            yield int(input_number), rows
         return
-    places = range(len(stage.inputs))
-    yield next(place for place in places if stage.kernel_input(place) == number), late
+    inputs = range(len(stage.inputs))
+    yield next(each for each in inputs if stage.kernel_input(each) == number), late
 
 
-def _late_rows(source: InputSpec, frame: pl.DataFrame) -> pl.DataFrame:
+def _late_rows(spec: InputSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """Returns each late row once, with its lateness.
 
     Late rows of a window join have their own time beside that of their window, and their lateness
-    is that of their own time. A row that is in several windows is late with the last one.
+    is that of their own time. A row that is in several windows is late when the last of its windows
+    has closed.
     """
-    if OWN in frame.columns:  # it is late in every group that has a copy of it
-        frame = frame.filter(pl.col(OWN)).drop(OWN)
+    if IS_ORIGINAL in frame.columns:  # it is late in every group that has a copy of it
+        frame = frame.filter(pl.col(IS_ORIGINAL)).drop(IS_ORIGINAL)
     if PROGRESS not in frame.columns:
         return frame
     ahead = pl.col(TIME) - pl.col(PROGRESS)
-    last = frame.filter(ahead >= source.last_window)
+    last = frame.filter(ahead >= spec.last_window)
     return last.with_columns(pl.col(LATENESS) + ahead).drop(PROGRESS)

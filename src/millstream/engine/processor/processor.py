@@ -46,7 +46,7 @@ class Stage:
     """One operator of the processor. Its result is emitted or, with a link, read by the next stage.
 
     Args:
-        number: The number of the operator in its query (`query_operators`).
+        operator: The number of the operator in its query (`query_operators`).
         kernel: The operator itself.
         inputs: Its inputs.
         identity: What its state depends on, as canonical JSON.
@@ -58,7 +58,7 @@ class Stage:
 
     def __init__(
         self,
-        number: int,
+        operator: int,
         kernel: Kernel,
         inputs: tuple[InputSpec, ...],
         identity: str,
@@ -67,7 +67,7 @@ class Stage:
         evicts: bool = False,
         relayed: tuple[str, ...] = (),
     ) -> None:
-        self.number = number
+        self.operator = operator
         self.inputs = inputs
         self.identity = identity
         self.has_link = link is not None
@@ -80,7 +80,7 @@ class Stage:
 
     def with_link(self, link: StageLink) -> Stage:
         """The same stage, with its result read by another."""
-        own = (self.number, self.kernel, self.inputs, self.identity)
+        own = (self.operator, self.kernel, self.inputs, self.identity)
         return Stage(*own, link, self.default_limit, self.evicts, self.relayed)
 
     def kernel_input(self, number: int) -> int:

@@ -23,7 +23,7 @@ from pyspark import TaskContext
 from millstream.connectors.dead_letters import AHEAD_OF_TIME, DELETED, Rejection, dead_letters
 from millstream.connectors.sink import BatchId, Message, OutputWriter, TaskId, WriterOpener
 from millstream.connectors.sink_errors import UNUSABLE, write_error_fix
-from millstream.engine.processor.late_rows import LateTable
+from millstream.engine.processor.late_output import LateTable
 from millstream.engine.shuffle.column_names import (
     INPUTS,
     LATE,
@@ -65,23 +65,27 @@ class Routing:
     # that a query names twice is read twice, and its rejected records are written once.
     rejected: Mapping[str, tuple[str, tuple[int, int] | None]] = field(default_factory=dict)
     # Sources whose malformed records another query writes; this one only counts them.
-    unwritten: frozenset[str] = frozenset()
-    sources: tuple[str, ...] = ()  # of malformed records, by their number
+    malformed_written_elsewhere: frozenset[str] = frozenset()
+    source_names: tuple[str, ...] = ()  # of malformed records, by their number
     # In a query with several outputs, by their number: the output here. Two may have the same.
     main_outputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What a task wrote to one output. `sources`: dead letters by source; `ahead`: the message of
-    the first row of a source that was ahead of time; `rows_by_output`: rows by the number of the
-    query's output, if the query has several."""
+    """What a task wrote to one output.
+
+    Attributes:
+        dead_letters: Their number, by source.
+        ahead_messages: By source: the message of its first row that was ahead of time.
+        rows_by_output: Rows by the number of the query's output, if the query has several.
+    """
 
     task: int
     message: Message
     rows: int
-    sources: dict[str, int] = field(default_factory=dict)
-    ahead: dict[str, str] = field(default_factory=dict)
+    dead_letters: dict[str, int] = field(default_factory=dict)
+    ahead_messages: dict[str, str] = field(default_factory=dict)
     rows_by_output: dict[str, int] = field(default_factory=dict)
 
 
@@ -170,8 +174,8 @@ def route_task(
 class _Output:
     writer: OutputWriter
     rows: int = 0
-    sources: dict[str, int] = field(default_factory=dict)
-    ahead: dict[str, str] = field(default_factory=dict)
+    dead_letters: dict[str, int] = field(default_factory=dict)
+    ahead_messages: dict[str, str] = field(default_factory=dict)
     rows_by_output: Counter[str] = field(default_factory=Counter)
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
@@ -234,7 +238,7 @@ class _Task:
         for number in pc.unique(numbers).to_pylist():
             texts = rows.filter(pc.equal(numbers, number)).column(PAYLOAD).cast(pa.string())
             letters = map(Rejection.decode, texts.to_pylist())
-            self._reject(None, dead_letters(self.routing.sources[number], letters))
+            self._reject(None, dead_letters(self.routing.source_names[number], letters))
 
     def _packet(self, kind: int, origin: int, payload: bytes) -> None:
         if kind == STATS:
@@ -256,15 +260,15 @@ class _Task:
             return
         target = self._output(output)
         target.write(self._written(source, rows))
-        target.sources[source] = target.sources.get(source, 0) + rows.num_rows
+        target.dead_letters[source] = target.dead_letters.get(source, 0) + rows.num_rows
         found = rows.filter(pc.equal(rows["_reason"], AHEAD_OF_TIME))
         if found.num_rows:
-            target.ahead.setdefault(source, found["_message"][0].as_py())
+            target.ahead_messages.setdefault(source, found["_message"][0].as_py())
 
     def _written(self, source: str, rows: pa.Table) -> pa.Table:
         """Returns the rejected rows of a source that this query writes. Whether a row is ahead of
         time, or a file still exists, depends on when the query reads it."""
-        if source not in self.routing.unwritten:
+        if source not in self.routing.malformed_written_elsewhere:
             return rows
         is_ahead = pc.equal(rows["_reason"], AHEAD_OF_TIME)
         return rows.filter(pc.or_(is_ahead, pc.ends_with(rows["_message"], DELETED)))
@@ -285,8 +289,8 @@ class _Task:
             report = {
                 "message": message,
                 "rows": output.rows,
-                "sources": output.sources,
-                "ahead": output.ahead,
+                "dead_letters": output.dead_letters,
+                "ahead_messages": output.ahead_messages,
                 "rows_by_output": output.rows_by_output,
             }
             rows.append((name, self.task, json.dumps(report), data))

@@ -18,7 +18,7 @@ from millstream.engine.processor.outputs import main_rows, origin_of, packet_row
 from millstream.engine.processor.processor import KernelProcessor, Stage
 from millstream.engine.processor.state_adapter import SparkState
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker
-from millstream.engine.shuffle import format as packets
+from millstream.engine.shuffle import format as packet_format
 from millstream.engine.shuffle.column_names import BRANCH, INPUTS, REJECTED
 from millstream.engine.shuffle.spark_hashes import xxhash64
 from millstream.kernels.core.heavy_hitters import HeavyHitters
@@ -31,9 +31,8 @@ from millstream.kernels.core.kernel import (
 )
 from millstream.temporal import OnLimit, StateLimit
 
-# The store of the watermarks. A historical name, which never changes: the identity of the state is
-# in it, so that a processor of another version rejects the state and does not take it for a new
-# one.
+# The store of the watermarks. Its name never changes, because it also stores the identity: under
+# another name, a new version would not find the identity and would begin with empty state.
 _STORE = "clock"
 _HEAVY_HITTERS = 16  # keys that are counted for each input
 
@@ -48,20 +47,21 @@ def run_stages(
     ]
     for packet in sorted(_packets(rows), key=lambda packet: packet.sequence):
         for each in stages:
-            each.read_message(packet)
-        stage_number, input_number = divmod(packet.target, INPUTS)
-        if packet.kind >= packets.PASS_THROUGH:
-            kind = packet.kind - packets.PASS_THROUGH
+            each.apply_control(packet)
+        if packet.kind >= packet_format.PASS_THROUGH:
+            kind = packet.kind - packet_format.PASS_THROUGH
             yield packet_row(columns, kind, packet.target, cast("bytes", packet.payload))
-        elif packet.kind == packets.REJECTED_ROWS:
-            origin = origin_of(stages[stage_number].stage, input_number)
+        elif packet.kind == packet_format.REJECTED_ROWS:
+            position, input_number = divmod(packet.target, INPUTS)
+            origin = origin_of(stages[position].stage, input_number)
             yield packet_row(columns, REJECTED, origin, cast("bytes", packet.payload))
-        elif packet.kind == packets.ROWS:
-            stages[stage_number].add_packet(input_number, packet)
-    for stage_number, each in enumerate(stages):
+        elif packet.kind == packet_format.ROWS:
+            position, input_number = divmod(packet.target, INPUTS)
+            stages[position].add_packet(input_number, packet)
+    for position, each in enumerate(stages):
         result = each.run()
         if each.stage.has_link:
-            stages[stage_number + 1].add_results(each, nonempty_frames(result))
+            stages[position + 1].add_results(each, nonempty_frames(result))
         else:
             for frame in nonempty_frames(result):
                 yield main_rows(columns, frame)
@@ -76,7 +76,7 @@ class _StageStep:
     stage: Stage
     state: SparkState
     watermarks: WatermarkTracker
-    before: int  # the watermark before this step
+    watermark_before: int  # the watermark before this step
     rows: dict[int, list[pl.DataFrame]] = field(default_factory=dict)  # by input
     allowance: StateLimit | None = None
 
@@ -86,29 +86,29 @@ class _StageStep:
         watermarks = WatermarkTracker.load(stored, stage.inputs, stage.identity)
         return cls(stage, state, watermarks, watermarks.watermark)
 
-    def read_message(self, packet: _Packet) -> None:
-        """Reads what a packet says to every operator: processing time, partitions of sources, the
+    def apply_control(self, packet: _Packet) -> None:
+        """Applies what a packet says to every operator: processing time, partitions of sources, the
         end of input, and an allowance if it is for this operator."""
         self.watermarks.set_processing_time(packet.now)
-        if packet.kind == packets.END_OF_INPUT:
+        if packet.kind == packet_format.END_OF_INPUT:
             self.watermarks.end(**json.loads(packet.partitions or "{}"))
-        elif packet.kind == packets.KNOWN_PARTITION:
+        elif packet.kind == packet_format.KNOWN_PARTITION:
             self.watermarks.add_partition(**json.loads(packet.partitions or "{}"))
-        is_own = packet.kind == packets.ALLOWANCE and packet.target == self.stage.number
+        is_own = packet.kind == packet_format.ALLOWANCE and packet.target == self.stage.operator
         if is_own and self.stage.evicts:
-            rows = None if packet.rows == packets.NO_LIMIT else packet.rows
-            self.allowance = StateLimit(rows, packet.max_time, OnLimit.EVICT)
+            rows = None if packet.rows == packet_format.NO_LIMIT else packet.rows
+            self.allowance = StateLimit(rows, packet.allowance_bytes, OnLimit.EVICT)
 
-    def add_packet(self, source: int, packet: _Packet) -> None:
+    def add_packet(self, input_number: int, packet: _Packet) -> None:
         """Adds the rows of a packet to an input, and the progress of its source."""
         partitions = json.loads(packet.partitions) if packet.partitions else None
         self.watermarks.record_chunk(
-            source, packet.max_time, packet.rows, idle=packet.is_idle, partitions=partitions
+            input_number, packet.max_time, packet.rows, idle=packet.is_idle, partitions=partitions
         )
-        self.watermarks.count(source, packet.input_counts)
+        self.watermarks.count(input_number, packet.input_counts)
         if packet.payload is not None:
-            frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(packet.payload)))
-            self._add(source, frame)
+            frame = cast("pl.DataFrame", pl.from_arrow(packet_format.decode(packet.payload)))
+            self._add(input_number, frame)
 
     def add_results(self, upstream: _StageStep, results: Iterable[pl.DataFrame]) -> None:
         """Adds the results of the stage before this one to one of this one's inputs."""
@@ -123,42 +123,44 @@ class _StageStep:
                 hashes = xxhash64(rows.select(link.hash_columns).to_arrow().columns)
                 rows = rows.with_columns(pl.Series(HASH, hashes))
             self._add(link.input, rows if link.fold is None else link.fold(rows))
-        max_time = None if progress.watermark == packets.NO_TIME else progress.watermark
+        max_time = None if progress.watermark == packet_format.NO_TIME else progress.watermark
         self.watermarks.record_chunk(link.input, max_time, count, idle=progress.is_idle)
         self.watermarks.count(link.input, json.dumps({"in": count}))
 
-    def _add(self, source: int, frame: pl.DataFrame) -> None:
-        spec = self.stage.inputs[source]
-        copies = [pl.col(same).alias(name) for name, same in spec.copies]
+    def _add(self, input_number: int, frame: pl.DataFrame) -> None:
+        spec = self.stage.inputs[input_number]
+        added = [pl.col(same).alias(name) for name, same in spec.equal_columns]
         if spec.hash_from is not None:
-            copies.append(pl.col(spec.hash_from).alias(HASH))
-        if copies:
-            frame = frame.with_columns(copies)
-        self.rows.setdefault(source, []).append(frame)
+            added.append(pl.col(spec.hash_from).alias(HASH))
+        if added:
+            frame = frame.with_columns(added)
+        self.rows.setdefault(input_number, []).append(frame)
 
     def run(self) -> StepResult:
         """Advances the watermark and runs the kernel once, over the rows of all inputs."""
-        frames = {source: _concatenated(parts) for source, parts in self.rows.items()}
+        frames = {number: _concatenated(parts) for number, parts in self.rows.items()}
         limit, enforces_limit = self.stage.default_limit, self.allowance is not None
         if self.allowance is not None:
             limit = _with_new_rows(self.allowance, frames.values())
-        advance = WatermarkAdvance(self.before, self.watermarks.advance(), limit, enforces_limit)
-        branches: dict[int, list[pl.DataFrame]] = {}
-        for source, rows in frames.items():
-            frame, spec = rows, self.stage.inputs[source]
+        advance = WatermarkAdvance(
+            self.watermark_before, self.watermarks.advance(), limit, enforces_limit
+        )
+        by_kernel_input: dict[int, list[pl.DataFrame]] = {}
+        for number, rows in frames.items():
+            frame, spec = rows, self.stage.inputs[number]
             _count_heavy_hitters(self.watermarks, spec, frame)
             if spec.wall_clock:
                 frame = frame.with_columns(pl.lit(self.watermarks.now, pl.Int64).alias(TIME))
             if spec.keeps_origin:
-                frame = frame.with_columns(pl.lit(source, pl.Int32).alias(BRANCH))
-            branches.setdefault(self.stage.kernel_input(source), []).append(frame)
-        inputs = {number: _concatenated(parts) for number, parts in branches.items()}
+                frame = frame.with_columns(pl.lit(number, pl.Int32).alias(BRANCH))
+            by_kernel_input.setdefault(self.stage.kernel_input(number), []).append(frame)
+        inputs = {number: _concatenated(parts) for number, parts in by_kernel_input.items()}
         result = self.stage.kernel.step(self.state, inputs, advance)
         self.state.value(_STORE).put(self.watermarks.dump())
         return result
 
     def side_packets(self, group: int, result: StepResult) -> Iterator[tuple[int, int, bytes]]:
-        return side_packets(self.stage, self.watermarks, self.before, group, result)
+        return side_packets(self.stage, self.watermarks, self.watermark_before, group, result)
 
 
 def _concatenated(parts: list[pl.DataFrame]) -> pl.DataFrame:
@@ -184,7 +186,7 @@ class _Packet:
     """A packet as the step reads it: the columns of `PACKET_SCHEMA` without `label`."""
 
     kind: int
-    target: int  # stage * INPUTS + input
+    target: int  # its meaning depends on `kind`, see `format`
     sequence: int
     max_time: int | None
     now: int | None
@@ -194,9 +196,14 @@ class _Packet:
     input_counts: str | None
     partitions: str | None
 
+    @property
+    def allowance_bytes(self) -> int | None:
+        """The bytes of an allowance, which has no times."""
+        return self.max_time
+
 
 def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
-    names = tuple(name for name in packets.PACKET_SCHEMA.names if name != "label")
+    names = tuple(name for name in packet_format.PACKET_SCHEMA.names if name != "label")
     for frame in rows:
         for kind, target, sequence, max_time, now, count, is_idle, *texts in zip(
             *(frame[name] for name in names), strict=True
@@ -205,23 +212,23 @@ def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
                 int(kind),
                 int(target),
                 int(sequence),
-                None if max_time == packets.NO_TIME else int(max_time),
-                None if now == packets.NO_TIME else int(now),
+                None if max_time == packet_format.NO_TIME else int(max_time),
+                None if now == packet_format.NO_TIME else int(now),
                 int(count),
-                None if is_idle == packets.UNKNOWN else bool(is_idle),
+                None if is_idle == packet_format.UNKNOWN else bool(is_idle),
                 *texts,
             )
 
 
 def _count_heavy_hitters(
-    watermarks: WatermarkTracker, source: InputSpec, frame: pl.DataFrame
+    watermarks: WatermarkTracker, spec: InputSpec, frame: pl.DataFrame
 ) -> None:
     """Adds the rows of an input to the counts of its most frequent keys."""
-    if not source.keys:
+    if not spec.keys:
         return
     keyed = frame.filter(pl.col(HASH).is_not_null()) if frame[HASH].null_count() else frame
-    stored = watermarks.heavy_hitters.get(source.name)
+    stored = watermarks.heavy_hitters.get(spec.name)
     found = HeavyHitters.of_data(stored) if stored else HeavyHitters(_HEAVY_HITTERS)
-    keys = keyed.select(source.keys)
+    keys = keyed.select(spec.keys)
     found.add(keyed[HASH].to_numpy(), name=lambda number: ", ".join(map(str, keys.row(number))))
-    watermarks.heavy_hitters[source.name] = found.as_data()
+    watermarks.heavy_hitters[spec.name] = found.as_data()

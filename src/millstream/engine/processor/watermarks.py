@@ -1,10 +1,10 @@
 """The watermark of an operator: the minimum over its inputs and the partitions of their sources.
 
 Every key group receives the progress of every chunk of every input in the same micro-batch, and
-processing time only from the offset log. So all groups compute the same watermark, and a retried
-batch computes the same as its first attempt. An operator's processing time never decreases: it is
-stored in state, and a batch whose own time is earlier, because the system clock was set back, uses
-that of the batch before it.
+takes processing time only from the offset log. So all groups compute the same watermark, and a
+retried batch computes the same as its first attempt. An operator's processing time never decreases:
+it is stored in state, and a batch whose own time is earlier, because the system clock was set back,
+uses that of the batch before it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 class InputSpec:
     """One input of an operator: its name in the ledger, and how its rows advance the watermark.
 
-    `hash_from` is the packet column that is the hash of the key, if any. `copies` are columns that
-    are not packed because they are equal to another one, with the name of that one.
+    `hash_from` is the packet column that is the hash of the key, if any. `equal_columns` are
+    columns that are not packed because they are equal to another one, with the name of that one.
     """
 
     name: str
@@ -37,7 +37,7 @@ class InputSpec:
     derived: bool = False  # results of another operator, which reports its watermark itself
     wall_clock: bool = False  # its rows have the operator's processing time, which is its progress
     keys: tuple[str, ...] = ()  # columns of its packets that identify its heavy hitters
-    copies: tuple[tuple[str, str], ...] = ()
+    equal_columns: tuple[tuple[str, str], ...] = ()
     last_window: int = 0  # of a window join: the time between a row's first and last window
     source: str | None = None  # the source that it reads, if there is no operator between
     # the kernel's input that it is, or a branch of; None: the one with its own number
@@ -107,7 +107,7 @@ class WatermarkTracker:
 
     def record_chunk(
         self,
-        number: int,
+        input_number: int,
         max_time: int | None,
         rows: int,
         *,
@@ -117,13 +117,13 @@ class WatermarkTracker:
         """Records a chunk of an input.
 
         Args:
-            number: Of the input.
+            input_number: The number of the input.
             max_time: The greatest time among its rows; of results of an operator, its watermark.
             rows: How many there are.
             idle: Whether the operator whose results these are is idle, if it has reported that.
             partitions: The same as `max_time` for each partition of the source that it has rows of.
         """
-        spec, known = self.inputs[number], self.progress[number]
+        spec, known = self.inputs[input_number], self.progress[input_number]
         if spec.derived:
             self._record_results(spec, known, max_time, idle)
             return
@@ -203,11 +203,11 @@ class WatermarkTracker:
     def _each(self) -> Iterator[tuple[InputSpec, InputProgress]]:
         return zip(self.inputs, self.progress, strict=True)
 
-    def count(self, number: int, counts_json: str | None) -> None:
+    def count(self, input_number: int, counts_json: str | None) -> None:
         """Adds counts of an input's rows before the shuffle."""
         if counts_json is None:
             return
-        counts = self.input_counts.setdefault(self.inputs[number].name, {})
+        counts = self.input_counts.setdefault(self.inputs[input_number].name, {})
         for what, count in json.loads(counts_json).items():
             counts[what] = counts.get(what, 0) + count
 

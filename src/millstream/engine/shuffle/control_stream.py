@@ -98,8 +98,8 @@ def control_packets(
     return messages.select(
         F.explode(groups).alias("label"),
         kind.alias("kind"),
-        F.when(allowance, F.col("operator")).otherwise(0).alias("source"),
-        none.alias("place"),
+        F.when(allowance, F.col("operator")).otherwise(0).alias("target"),
+        none.alias("sequence"),
         F.when(allowance, F.coalesce("bytes", never)).otherwise(never).alias("max_time"),
         F.coalesce("now", never).alias("now"),
         F.when(allowance, no_limit).otherwise(none).alias("rows"),

@@ -1,8 +1,17 @@
 """The packet format: one Spark row that carries many rows of data, as an Arrow stream.
 
-A packet belongs to a key group (`label`) and to an input of an operator (`source`). Packets that
-carry rows, and all packets of a chunk, also carry the chunk's progress; other kinds carry messages
-of the control stream.
+A packet belongs to a key group (`label`). What it is for depends on its kind:
+
+    kind                      target                          payload
+    ROWS                      stage * INPUTS + input          rows, if there are any
+    REJECTED_ROWS             stage * INPUTS + input          dead letters
+    PASS_THROUGH + row kind   ORIGIN of the side row          that of the side row
+    ALLOWANCE                 the operator's number           -; `rows`, or NO_LIMIT, and bytes in
+                                                              `max_time`, or NO_TIME
+    other messages            -                               -; of the control stream
+
+A stage is a position among the operators that share the shuffle. All packets of a chunk carry the
+chunk's progress.
 """
 
 from __future__ import annotations
@@ -12,15 +21,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from millstream.temporal import BEGIN_OF_TIME
 
-OWN = "_own"  # false for copies of a row in other key groups
+IS_ORIGINAL = "_own"  # false for copies of a row in other key groups
 PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
 
 PACKET_SCHEMA = pa.schema(
     [
         ("label", pa.int32()),
         ("kind", pa.int32()),
-        ("source", pa.int32()),
-        ("place", pa.int64()),  # in the order of tasks and their chunks; the same in a retry
+        ("target", pa.int32()),
+        ("sequence", pa.int64()),  # in the order of tasks and their chunks; the same in a retry
         ("max_time", pa.int64()),
         ("now", pa.int64()),
         ("rows", pa.int64()),
@@ -33,8 +42,7 @@ PACKET_SCHEMA = pa.schema(
     ]
 )
 PACKET = from_arrow_schema(PACKET_SCHEMA)
-# Kinds of packets. An allowance is for the operator `source`: `rows`, or NO_LIMIT, and bytes in
-# `max_time`, or NO_TIME.
+# Kinds of packets.
 ROWS, END_OF_INPUT, REJECTED_ROWS, PROCESSING_TIME, ALLOWANCE, KNOWN_PARTITION = 0, 1, 2, 3, 4, 5
 NO_LIMIT = -1
 UNKNOWN = -1  # in `is_idle`

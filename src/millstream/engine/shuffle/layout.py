@@ -38,17 +38,17 @@ class PacketLayout:
         null_if_missing: Whether HASH is NULL if one of them is.
         group_columns: The sent columns whose hash determines the key group. If one of them is
             NULL, the time does.
-        copies: Packet columns that are equal to another one and not packed, with its name.
-        match_flag: The sent column that is false for rows without a match, as if their key were
-            NULL.
+        equal_columns: Packet columns that are equal to another one and not packed, with its name.
+        may_match: The sent column that is false for rows that fail the ON predicate over their own
+            columns: they match nothing, as if their key were NULL.
     """
 
     mappings: tuple[ColumnMapping, ...]
     hash_columns: tuple[str, ...] | None = None
     null_if_missing: bool = False
     group_columns: tuple[str, ...] | None = None
-    copies: tuple[tuple[str, str], ...] = ()
-    match_flag: str | None = None
+    equal_columns: tuple[tuple[str, str], ...] = ()
+    may_match: str | None = None
 
     def apply(self, chunk: pa.Table, groups: int) -> pa.Table:
         """Returns the packet columns of a chunk."""
@@ -64,8 +64,8 @@ class PacketLayout:
                 if mapping.as_int64
                 else chunk[mapping.input_name]
             )
-            if mapping.name == HASH and self.match_flag is not None:
-                column = pc.if_else(chunk[self.match_flag], column, pa.scalar(None, column.type))
+            if mapping.name == HASH and self.may_match is not None:
+                column = pc.if_else(chunk[self.may_match], column, pa.scalar(None, column.type))
             columns[mapping.name] = column
         if self.group_columns is not None:
             columns[GROUP] = pa.array(self._groups(chunk, columns[TIME], groups))
@@ -85,8 +85,8 @@ class PacketLayout:
     ) -> npt.NDArray[np.bool_] | None:
         """The rows without a key; None if all have one."""
         missing = [pc.is_null(chunk[name]).to_numpy() for name in names if chunk[name].null_count]
-        if self.match_flag is not None:
-            missing.append(pc.invert(chunk[self.match_flag]).to_numpy())
+        if self.may_match is not None:
+            missing.append(pc.invert(chunk[self.may_match]).to_numpy())
         return np.logical_or.reduce(missing) if missing else None
 
 

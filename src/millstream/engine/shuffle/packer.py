@@ -33,8 +33,8 @@ from millstream.engine.shuffle.column_names import (
     STATS,
 )
 from millstream.engine.shuffle.format import (
+    IS_ORIGINAL,
     NO_TIME,
-    OWN,
     PACKET_SCHEMA,
     PASS_THROUGH,
     PROGRESS,
@@ -59,21 +59,22 @@ _CHUNK_BYTES = 128 << 20
 class PackerSpec:
     """How the rows of one input become packets."""
 
-    source: int
+    target: int  # of its packets
     name: str
     labels: tuple[int, ...]
-    filtered: bool = False  # whether there is a KEEP column
+    has_keep_column: bool = False  # whether there is a KEEP column
     has_bad_records: bool = False  # whether there is a BAD column
     has_progress_column: bool = False  # whether there is a PROGRESS column
     keeps_progress: bool = False  # whether it is packed, for the lateness of late rows
-    partitioned: bool = False  # whether there is a PARTITION column
+    has_partition_column: bool = False  # whether there is a PARTITION column
     upstream: int | None = None  # the operator whose results these rows are
     has_side_rows: bool = False  # whether there are SIDE_COLUMNS
-    copies: int = 1  # in so many key groups is a row, from its own on
+    copies: int = 1  # the number of consecutive key groups that get each row
     layout: PacketLayout | None = None  # None: columns are packed as they are
     scan: Scan | None = None  # reads files, of which Spark sends names
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # aggregates rows before the shuffle
-    table_joins: tuple[int, ...] = ()  # since the source or operator, by number
+    # Numbers of the table joins between the previous operator, or the source, and this one.
+    table_joins: tuple[int, ...] = ()
     missing_time: MissingTime = MissingTime.ERROR
     malformed: MalformedAction = MalformedAction.DEAD_LETTER
     max_ahead: MaxAhead | None = None
@@ -108,8 +109,8 @@ def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(collected)
 
 
-def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBatch:
-    """Returns the packets of a chunk. `place` orders chunks of all tasks."""
+def pack_chunk(spec: PackerSpec, chunk: pa.Table, sequence: int = 0) -> pa.RecordBatch:
+    """Returns the packets of a chunk. `sequence` orders chunks of all tasks."""
     if spec.layout is not None:
         chunk = spec.layout.apply(chunk, len(spec.labels))
     side_rows = SideRows(chunk.slice(0, 0), NO_TIME, None)
@@ -143,24 +144,24 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBa
     if spec.copies > 1:
         input_counts["copies"] = chunk.num_rows * (spec.copies - 1)
     packets = [
-        (label, ROWS, spec.source, max_time, payload, text)
+        (label, ROWS, spec.target, max_time, payload, text)
         for label, payload, text in _group_packets(spec, chunk, json.dumps(input_counts))
     ]
     first = spec.labels[0]
     if rejected is not None:
-        packets.append((first, REJECTED_ROWS, spec.source, NO_TIME, encode(rejected), None))
+        packets.append((first, REJECTED_ROWS, spec.target, NO_TIME, encode(rejected), None))
     packets += [
-        (_label(spec, port, place + number), PASS_THROUGH + port, origin, NO_TIME, payload, None)
-        for number, (port, origin, payload) in enumerate(side_rows.rows())
+        (_label(spec, kind, sequence + number), PASS_THROUGH + kind, origin, NO_TIME, payload, None)
+        for number, (kind, origin, payload) in enumerate(side_rows.rows())
     ]
-    labels, kinds, sources, max_times, blobs, texts = zip(*packets, strict=True)
+    labels, kinds, targets, max_times, blobs, texts = zip(*packets, strict=True)
     count = len(packets)
     return pa.RecordBatch.from_arrays(
         [
             pa.array(labels, pa.int32()),
             pa.array(kinds, pa.int32()),
-            pa.array(sources, pa.int32()),
-            pa.array([place] * count, pa.int64()),
+            pa.array(targets, pa.int32()),
+            pa.array([sequence] * count, pa.int64()),
             pa.array(max_times, pa.int64()),
             pa.array([now] * count, pa.int64()),
             pa.array([rows] * count, pa.int64()),
@@ -176,11 +177,11 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBa
     )
 
 
-def _label(spec: PackerSpec, port: int, place: int) -> int:
+def _label(spec: PackerSpec, row_kind: int, sequence: int) -> int:
     """The key group that a side row passes through. Packets of many rows go to all groups in
     turn."""
-    many = port in (RELAYED, OUTPUT_ROWS)
-    return spec.labels[place % len(spec.labels) if many else 0]
+    many = row_kind in (RELAYED, OUTPUT_ROWS)
+    return spec.labels[sequence % len(spec.labels) if many else 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +200,10 @@ class SideRows:
         """Returns how many lookups of these table joins have failed, from their statistics."""
         reports = [
             json.loads(payload)
-            for port, origin, payload in (
+            for kind, origin, payload in (
                 self.rows() if table_joins else ()
             )  # few jobs have tables
-            if port == STATS and origin - TABLES in table_joins
+            if kind == STATS and origin - TABLES in table_joins
         ]
         return sum(report["counts"]["failed_rows"] for report in reports)
 
@@ -214,23 +215,23 @@ def split_side_rows(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, Si
     others = chunk.filter(pc.invert(is_main)).select([ROW_KIND, ORIGIN, PAYLOAD])
     reports = [
         json.loads(payload)
-        for port, origin, payload in SideRows(others, NO_TIME, None).rows()
-        if port == STATS and origin // INPUTS == operator
+        for kind, origin, payload in SideRows(others, NO_TIME, None).rows()
+        if kind == STATS and origin // INPUTS == operator
     ]
-    watermark, is_idle = _slowest(reports)
+    watermark, is_idle = _reported_progress(reports)
     side_rows = SideRows(others, NO_TIME if watermark is None else watermark, is_idle)
     return chunk.filter(is_main).drop_columns([ROW_KIND, ORIGIN, PAYLOAD]), side_rows
 
 
 def _partitions_of(spec: PackerSpec, chunk: pa.Table) -> list[str]:
-    return pc.unique(chunk[PARTITION]).to_pylist() if spec.partitioned else []
+    return pc.unique(chunk[PARTITION]).to_pylist() if spec.has_partition_column else []
 
 
 def _split_partitions(
     spec: PackerSpec, chunk: pa.Table, names: list[str]
 ) -> tuple[pa.Table, str | None]:
     """Returns the rows, and as JSON the greatest time of each partition; null if it has no rows."""
-    if not spec.partitioned:
+    if not spec.has_partition_column:
         return chunk, None
     time = PROGRESS if spec.has_progress_column else TIME
     found = chunk.group_by(PARTITION, use_threads=False).aggregate([(time, "max")])
@@ -260,7 +261,7 @@ def _split_malformed(
 def _drop_filtered(
     spec: PackerSpec, chunk: pa.Table, input_counts: dict[str, int], side_rows: SideRows
 ) -> pa.Table:
-    if not spec.filtered:
+    if not spec.has_keep_column:
         return chunk
     passed = chunk.filter(chunk[KEEP]).drop_columns([KEEP])
     input_counts["filtered"] = chunk.num_rows - passed.num_rows
@@ -292,7 +293,7 @@ def _group_packets(
     """Returns one packet for each group: its label, its rows if it has any, and in the first one
     the counts."""
     if spec.fold is not None and chunk.num_rows:
-        for name, same in spec.layout.copies if spec.layout else ():
+        for name, same in spec.layout.equal_columns if spec.layout else ():
             chunk = chunk.append_column(name, chunk[same])
         chunk = spec.fold(cast("pl.DataFrame", pl.from_arrow(chunk))).to_arrow()
     if GROUP in chunk.column_names:
@@ -306,15 +307,16 @@ def _group_packets(
             part = chunk.filter(pc.equal(groups, number))
         elif chunk.num_rows:
             distance = (number - groups.to_numpy()) % len(spec.labels)
-            copied = chunk.append_column(OWN, pa.array(distance == 0))
+            copied = chunk.append_column(IS_ORIGINAL, pa.array(distance == 0))
             part = copied.filter(pa.array(distance < spec.copies))
         yield label, encode(part) if part.num_rows else None, input_counts if number == 0 else None
 
 
-def _slowest(reports: Iterable[dict[str, Any]]) -> tuple[int | None, bool | None]:
+def _reported_progress(reports: Iterable[dict[str, Any]]) -> tuple[int | None, bool | None]:
     """Returns the watermark that an operator's groups report, and whether all its inputs are idle;
     None where they report nothing."""
     found = list(reports)
     if not found:
         return None, None
-    return min(report["after"] for report in found), all(report["is_idle"] for report in found)
+    watermark = min(report["watermark_after"] for report in found)
+    return watermark, all(report["is_idle"] for report in found)

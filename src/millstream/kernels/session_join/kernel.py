@@ -25,8 +25,8 @@ from millstream.kernels.core.specs import SessionJoinSpec
 from millstream.kernels.interval_join.kernel import COUNTS
 from millstream.kernels.session_join.classify import ClassifiedRows, Classifier
 from millstream.kernels.session_join.closing import Closing
+from millstream.kernels.session_join.early_close import choose_sessions, excess_rows
 from millstream.kernels.session_join.early_output import emit_new_pairs
-from millstream.kernels.session_join.limits import choose_sessions, excess_rows
 from millstream.kernels.session_join.output import Output, Windows
 from millstream.kernels.session_join.semi_anti import close_semi_anti, drop_matched_left
 from millstream.kernels.session_join.session_rows import SideRows
@@ -120,7 +120,6 @@ class SessionJoin:
         self._emit_late_and_keyless(side, classified, out)
         if classified.new is not None and classified.fragments is not None:
             counts[f"{side.name}.accepted"] += classified.new.frame.height
-            counts["lookups"] += classified.new.frame.height
             side.add_rows(classified.new, classified.fragments, classifier.open_from)
 
     def _emit_late_and_keyless(self, side: Side, classified: ClassifiedRows, out: Output) -> None:
