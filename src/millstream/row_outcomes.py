@@ -48,8 +48,8 @@ class RowOutcome(StrEnum):
     LATE = "late", "Rows behind the watermark, dropped or written to a side output."
     DUPLICATE = "duplicate", "Rows that a deduplication drops because it has seen their key."
     FILTERED = "filtered", "Rows for which WHERE is not true, or an inner table join finds nothing."
-    UNMATCHED_PREDICATE = (
-        "unmatched_predicate",
+    FAILED_PREDICATE = (
+        "failed_predicate",
         "Rows that can match nothing because an ON predicate over their own columns is not true.",
     )
     MISSING_EVENT_TIME = (
@@ -97,7 +97,7 @@ REJECTED_OUTCOMES = (
     RowOutcome.LATE,
     RowOutcome.DUPLICATE,
     RowOutcome.FILTERED,
-    RowOutcome.UNMATCHED_PREDICATE,
+    RowOutcome.FAILED_PREDICATE,
     RowOutcome.MISSING_EVENT_TIME,
     RowOutcome.MISSING_KEY,
     RowOutcome.LOOKUP_FAILED,

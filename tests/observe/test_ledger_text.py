@@ -48,7 +48,7 @@ def test_fates_that_few_jobs_have_are_shown_where_there_are_any():
     ledger.inputs[0].counts |= {
         "in": 1304,
         "duplicate": 1,
-        "unmatched_predicate": 1,
+        "failed_predicate": 1,
         "lookup_failed": 1,
         "ahead_of_time": 1,
         "reassigned": 8,
@@ -58,7 +58,7 @@ def test_fates_that_few_jobs_have_are_shown_where_there_are_any():
         "late",
         "duplicate",
         "filtered",
-        "unmatched predicate",
+        "failed predicate",
         "missing event time",
         "missing key",
         "lookup failed",

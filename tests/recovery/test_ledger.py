@@ -184,7 +184,7 @@ def of_semi_join_windows(inputs: Inputs) -> tuple[Counter[str], Fates]:
         "clicks": {
             **inputs["clicks"].outcomes(),
             "accepted": len(clicks) - excluded - missing,
-            "unmatched_predicate": excluded,
+            "failed_predicate": excluded,
             "missing_key": missing,
         },
         "views": {

@@ -10,7 +10,7 @@ from millstream.row_outcomes import ACCEPTED_OUTCOMES, REJECTED_OUTCOMES, RowOut
 # Shown only where there are any.
 _RARE = {
     RowOutcome.DUPLICATE,
-    RowOutcome.UNMATCHED_PREDICATE,
+    RowOutcome.FAILED_PREDICATE,
     RowOutcome.LOOKUP_FAILED,
     RowOutcome.AHEAD_OF_TIME,
 }

@@ -77,10 +77,10 @@ def test_where_one_match_is_enough_a_hot_key_gives_no_more_pairs_than_rows(
 ) -> None:
     here, there = hot(sizes[0], 2, 1), hot(sizes[1], 2, 2)
     every = by_definition(here, there, (-300, 300), skip)
-    mine = pairs_of(here, there, (-300, 300), skip, "one per row here")
+    mine = pairs_of(here, there, (-300, 300), skip, "one per own row")
     assert set(mine) <= set(every)
     assert sorted(a for a, _ in mine) == sorted({a for a, _ in every})
-    theirs = pairs_of(here, there, (-300, 300), skip, "one per row there")
+    theirs = pairs_of(here, there, (-300, 300), skip, "one per other row")
     assert set(theirs) <= set(every)
     assert sorted(b for _, b in theirs) == sorted({b for _, b in every})
 

@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
 Pairs = tuple[Ints, Ints]
-Enough = Literal["all", "one per row here", "one per row there"]
+Enough = Literal["all", "one per own row", "one per other row"]
 
 MAX_PAIRS = 4_000_000  # pairs created at a time, so that a hot key cannot exhaust memory
 FEW_NEEDLES = 4096  # with fewer, building a sieve does not pay off
@@ -121,17 +121,17 @@ class KeyIndex:
         """Yields pairs (rows here, rows there) with equal hash and time there - time here in
         [lower, upper].
 
-        Rows there before `skip` are ignored. With `enough` = "one per row here" or "one per row
-        there", it yields at least one pair for each matching row of that set, so a hot key yields
+        Rows there before `skip` are ignored. With `enough` = "one per own row" or "one per other
+        row", it yields at least one pair for each matching row of that set, so a hot key yields
         no more pairs than it has rows.
         """
         if not len(self) or not len(other):
             return
         if len(self) <= len(other):
-            ends = {"all": "", "one per row here": "needles", "one per row there": "hay"}
+            ends = {"all": "", "one per own row": "needles", "one per other row": "hay"}
             yield from _Search(self, other, lower, upper, (0, skip), ends[enough]).pairs()
         else:
-            ends = {"all": "", "one per row here": "hay", "one per row there": "needles"}
+            ends = {"all": "", "one per own row": "hay", "one per other row": "needles"}
             search = _Search(other, self, -upper, -lower, (skip, 0), ends[enough])
             for there, here in search.pairs():
                 yield here, there

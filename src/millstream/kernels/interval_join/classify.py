@@ -21,7 +21,7 @@ class ClassifiedRows:
     unmatchable: pl.DataFrame | None
     late: pl.DataFrame | None
     reassigned: int = 0
-    unmatched_predicate: int = 0  # of `unmatchable`
+    failed_predicate: int = 0  # of `unmatchable`
 
 
 NO_ROWS = ClassifiedRows(None, None, None)

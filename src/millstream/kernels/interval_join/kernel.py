@@ -49,12 +49,12 @@ _OUTCOMES = (
     RowOutcome.LATE,
     RowOutcome.REASSIGNED,
     RowOutcome.MISSING_KEY,
-    RowOutcome.UNMATCHED_PREDICATE,
+    RowOutcome.FAILED_PREDICATE,
     *ACCEPTED_OUTCOMES,
 )
 COUNTS = (
     *(f"{side}.{outcome}" for side in ("left", "right") for outcome in _OUTCOMES),
-    "matches", "unmatched", "lookups", "peak_rows", "state_rows", "state_bytes", "segments",
+    "matches", "unmatched", "peak_rows", "state_rows", "state_bytes", "segments",
 )  # fmt: skip
 
 
@@ -121,14 +121,14 @@ class IntervalJoin:
         """Returns whether the watermark by itself causes output or expiry: if not, an empty step
         returns early."""
         for side, segments in zip(self.sides, manifest.tables, strict=True):
-            due_from, due_to = (
-                side.unmatched_before(manifest.watermark),
-                side.unmatched_before(after),
+            final_from, final_to = (
+                side.match_final_before(manifest.watermark),
+                side.match_final_before(after),
             )
             for segment in segments:
                 if segment.first < side.live_from(after):
                     return True
-                if side.preserved and segment.first < due_to and segment.last >= due_from:
+                if side.preserved and segment.first < final_to and segment.last >= final_from:
                     return True
         return False
 
@@ -158,7 +158,7 @@ class _Step:
     def __init__(self, join: IntervalJoin, log: SegmentLog, after: int) -> None:
         self.join, self.log, self.after = join, log, after
         self.counts = log.manifest.counts
-        self.due_since = log.manifest.watermark
+        self.watermark_before = log.manifest.watermark
         self.result = StepResult()
 
     def emit_late_and_unmatchable(self, side: Side, side_rows: ClassifiedRows) -> None:
@@ -175,12 +175,11 @@ class _Step:
             self.counts[f"{side.name}.processed"] += unmatchable.height
             self._emit_frame(side, unmatchable)
         elif unmatchable is not None:
-            missing = unmatchable.height - side_rows.unmatched_predicate
+            missing = unmatchable.height - side_rows.failed_predicate
             self.counts[f"{side.name}.missing_key"] += missing
-            self.counts[f"{side.name}.unmatched_predicate"] += side_rows.unmatched_predicate
+            self.counts[f"{side.name}.failed_predicate"] += side_rows.failed_predicate
         if rows is not None:
             self.counts[f"{side.name}.accepted"] += len(rows)
-            self.counts["lookups"] += len(rows)
 
     def match(self, left: Rows | None, right: Rows | None) -> None:
         """Matches new rows with stored and new rows of the other side. Each pair is found once."""
@@ -202,8 +201,8 @@ class _Step:
                 self.counts["matches"] += matches.rows.height
                 self.result.main.append(matches.rows)
             for pair in matches.found:
-                self._set_flags(number, new, None, pair.new)
-                self._set_flags(1 - number, pair.rows, pair.segment, pair.other_rows)
+                self._set_flags(number, new, None, pair.new_numbers)
+                self._set_flags(1 - number, pair.other, pair.segment, pair.other_numbers)
 
     def _set_flags(self, number: int, rows: Rows, segment: Segment | None, numbers: Ints) -> None:
         """Flags rows as matched. SEMI and ANTI also remove them; SEMI emits them."""
@@ -227,15 +226,15 @@ class _Step:
         """Emits unmatched rows whose match interval has ended, expires rows, and stores the
         remaining new rows."""
         if side.preserved:
-            due_from, due_to = (
-                side.unmatched_before(self.due_since),
-                side.unmatched_before(self.after),
+            final_from, final_to = (
+                side.match_final_before(self.watermark_before),
+                side.match_final_before(self.after),
             )
-            for segment, rows in self.log.overlapping(side.number, due_from, due_to - 1):
-                start = max(segment.skip, rows.rows_before(due_from))
-                self._emit_unmatched(side, rows, start, rows.rows_before(due_to))
+            for segment, rows in self.log.overlapping(side.number, final_from, final_to - 1):
+                start = max(segment.skip, rows.rows_before(final_from))
+                self._emit_unmatched(side, rows, start, rows.rows_before(final_to))
             if new is not None:
-                self._emit_unmatched(side, new, 0, new.rows_before(due_to))
+                self._emit_unmatched(side, new, 0, new.rows_before(final_to))
         live_from = side.live_from(self.after)
         expired = self.log.expire(side.number, live_from)
         if new is not None:
@@ -254,7 +253,7 @@ class _Step:
             side = self.join.sides[number]
             self.counts[f"{side.name}.evicted"] += numbers.size
             if side.preserved and rows.matched is not None:
-                undecided = rows.times[numbers] >= side.unmatched_before(self.after)
+                undecided = rows.times[numbers] >= side.match_final_before(self.after)
                 self._emit_rows(side, rows, numbers[undecided & ~rows.matched[numbers]])
 
     def _emit_unmatched(self, side: Side, rows: Rows, start: int, stop: int) -> None:

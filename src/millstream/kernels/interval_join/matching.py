@@ -21,12 +21,12 @@ Candidate = tuple[Segment | None, Rows]  # rows of the other side; the segment i
 
 @dataclass(slots=True)
 class CandidatePairs:
-    """Pairs of new rows and rows of one candidate segment, by row number."""
+    """Pairs of new rows and rows of one candidate segment, `other`, by row number."""
 
     segment: Segment | None
-    rows: Rows
-    new: Ints
-    other_rows: Ints
+    other: Rows
+    new_numbers: Ints
+    other_numbers: Ints
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Matcher:
         count = 0
         enough: index.Enough = "all"
         if self._outputs is None and not self._checks:  # one match per left row is enough
-            enough = "one per row here" if side.number == 0 else "one per row there"
+            enough = "one per own row" if side.number == 0 else "one per other row"
         for segment, rows in candidates:
             skip = segment.skip if segment else 0
             for own_numbers, other_numbers in new.index.pairs(
@@ -67,13 +67,13 @@ class Matcher:
             yield from self._decide(side, new, found)
 
     def _decide(self, side: Side, new: Rows, found: list[CandidatePairs]) -> Iterator[Matches]:
-        found = [pair for pair in found if pair.new.size]
+        found = [pair for pair in found if pair.new_numbers.size]
         if not found:
             return
         if self._outputs is None and not self._checks:
             yield Matches(found, None)
             return
-        own_rows = take(new.content, _concatenate([pair.new for pair in found]))
+        own_rows = take(new.content, _concatenate([pair.new_numbers for pair in found]))
         other_rows = _take_candidates(found)
         pairs = (own_rows, other_rows) if side.number == 0 else (other_rows, own_rows)
         if self._checks:
@@ -81,7 +81,7 @@ class Matcher:
             if not is_match.all():
                 retained = np.flatnonzero(is_match)
                 pairs = (take(pairs[0], retained), take(pairs[1], retained))
-                ends = np.cumsum([pair.new.size for pair in found])
+                ends = np.cumsum([pair.new_numbers.size for pair in found])
                 for pair, flags in zip(found, np.split(is_match, ends[:-1]), strict=True):
                     _filter_pairs(pair, flags)
         if pairs[0].height:
@@ -118,13 +118,13 @@ def _column(name: str, left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:
 
 def _take_candidates(found: list[CandidatePairs]) -> pl.DataFrame:
     """Returns the rows of the other side. A few rows are taken from all segments at once."""
-    if sum(pair.other_rows.size for pair in found) > FEW_ROWS:
-        return stack([take(pair.rows.content, pair.other_rows) for pair in found])
+    if sum(pair.other_numbers.size for pair in found) > FEW_ROWS:
+        return stack([take(pair.other.content, pair.other_numbers) for pair in found])
     numbers, before = [], 0
     for pair in found:
-        numbers.append(pair.other_rows + before)
-        before += len(pair.rows)
-    return take(stack([pair.rows.content for pair in found]), _concatenate(numbers))
+        numbers.append(pair.other_numbers + before)
+        before += len(pair.other)
+    return take(stack([pair.other.content for pair in found]), _concatenate(numbers))
 
 
 def _concatenate(parts: list[Ints]) -> Ints:
@@ -132,4 +132,4 @@ def _concatenate(parts: list[Ints]) -> Ints:
 
 
 def _filter_pairs(pair: CandidatePairs, flags: Bools) -> None:
-    pair.new, pair.other_rows = pair.new[flags], pair.other_rows[flags]
+    pair.new_numbers, pair.other_numbers = pair.new_numbers[flags], pair.other_numbers[flags]

@@ -75,7 +75,7 @@ class Side:
     layout: Layout
     other_windows: OtherSideWindows | None = None
 
-    def unmatched_before(self, watermark: int) -> int:
+    def match_final_before(self, watermark: int) -> int:
         """Returns the time before which rows cannot match new rows, so that their match flags are
         final."""
         return (

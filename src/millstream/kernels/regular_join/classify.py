@@ -40,7 +40,7 @@ class ClassifiedRows:
     late: pl.DataFrame | None = None
     accepted: int = 0
     missing_key: int = 0
-    unmatched_predicate: int = 0
+    failed_predicate: int = 0
     reassigned: int = 0
 
 
@@ -51,8 +51,8 @@ def classify(side: Side, spec: RegularJoinSpec, frame: pl.DataFrame, before: int
         frame = _remove_late(frame, before, before - spec.ttl, spec, classified)
     keyless = frame[HASH].null_count()
     if keyless and not side.base.preserved:
-        classified.unmatched_predicate = count_failed_predicate(frame)
-        classified.missing_key = keyless - classified.unmatched_predicate
+        classified.failed_predicate = count_failed_predicate(frame)
+        classified.missing_key = keyless - classified.failed_predicate
         frame = frame.filter(pl.col(HASH).is_not_null())
         keyless = 0
     classified.accepted = frame.height

@@ -89,7 +89,7 @@ class RegularJoin:
     ) -> None:
         counts[f"{side.name}.accepted"] += classified.accepted
         counts[f"{side.name}.missing_key"] += classified.missing_key
-        counts[f"{side.name}.unmatched_predicate"] += classified.unmatched_predicate
+        counts[f"{side.name}.failed_predicate"] += classified.failed_predicate
         counts[f"{side.name}.reassigned"] += classified.reassigned
         if classified.late is not None:
             counts[f"{side.name}.late"] += classified.late.height

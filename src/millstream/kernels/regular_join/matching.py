@@ -32,7 +32,7 @@ class RegularMatcher(Matcher):
         count = 0
         enough: index.Enough = "all"
         if self._one_is_enough:
-            enough = "one per row here" if side.number == 0 else "one per row there"
+            enough = "one per own row" if side.number == 0 else "one per other row"
         for segment, rows in candidates:
             skip = segment.skip if segment else 0
             for own_rows, other_rows in new.index.pairs(
@@ -41,9 +41,9 @@ class RegularMatcher(Matcher):
                 pair = CandidatePairs(segment, rows, own_rows, other_rows)
                 if segment is not None and segment.removed and rows.matched is not None:
                     stored = ~rows.matched[other_rows]
-                    pair.new, pair.other_rows = own_rows[stored], other_rows[stored]
+                    pair.new_numbers, pair.other_numbers = own_rows[stored], other_rows[stored]
                 found.append(pair)
-                count += pair.new.size
+                count += pair.new_numbers.size
                 if count >= index.MAX_PAIRS:
                     yield from self._decide(side, new, found)
                     found, count = [], 0

@@ -114,18 +114,21 @@ class Step:
     def _match(
         self, number: int, rows: Rows, candidates: Iterable[Candidate], *, insert: bool
     ) -> None:
-        self._counts["lookups"] += len(rows)
         for matches in self._matcher.match(self._sides[number].base, rows, candidates):
             if matches.rows is not None:
                 self._out.pairs(matches.rows, insert=insert)
             for pair in matches.found:
                 if insert:
-                    self._count_new(number, pair.new)
+                    self._count_new(number, pair.new_numbers)
                 if pair.segment is None:
-                    self._count_new(1 - number, pair.other_rows)
+                    self._count_new(1 - number, pair.other_numbers)
                 else:
                     self._record_match_changes(
-                        1 - number, pair.segment, pair.rows, pair.other_rows, 1 if insert else -1
+                        1 - number,
+                        pair.segment,
+                        pair.other,
+                        pair.other_numbers,
+                        1 if insert else -1,
                     )
 
     def _count_new(self, number: int, rows: Ints) -> None:

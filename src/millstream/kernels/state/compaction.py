@@ -16,7 +16,7 @@ class LogSettings:
     max_blob: int = 32 << 20  # bytes of one value in the store, uncompressed
     small_rows: int = 2048  # a segment with fewer rows is rewritten with every addition
     fan_in: int = 4  # segments of one tier that are merged
-    recent_bytes: int = 16 << 10  # of marks retained as row numbers; beyond it they become bitmaps
+    recent_bytes: int = 16 << 10  # of match flags that are row numbers; beyond it, bitmaps
 
 
 def segments_to_merge(

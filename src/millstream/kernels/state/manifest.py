@@ -36,8 +36,8 @@ class Segment:
     size: int
     skip: int = 0
     removed: int = 0  # removed rows from `skip` on
-    flags_version: int = 0  # which state of its marks is current; 0: as they are in the segment
-    bitmap: Ref | None = None  # marks written since, up to those in the manifest's recent marks
+    flags_version: int = 0  # which state of its match flags is current; 0: as in the segment
+    bitmap: Ref | None = None  # match flags written since, up to the manifest's recent ones
 
     @property
     def live_rows(self) -> int:

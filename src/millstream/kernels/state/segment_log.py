@@ -78,9 +78,9 @@ class SegmentLog:
         numbers = np.arange(segment.skip, segment.rows)
         if not segment.removed:
             return numbers
-        used = self.rows(table, segment).matched
-        assert used is not None
-        return numbers[~used[segment.skip :]]
+        removed_flags = self.rows(table, segment).matched
+        assert removed_flags is not None
+        return numbers[~removed_flags[segment.skip :]]
 
     @property
     def row_count(self) -> int:
@@ -159,9 +159,9 @@ class SegmentLog:
             segment.skip, segment.removed = segment.rows, 0
         else:
             if segment.removed:
-                used = self.rows(table, segment).matched
-                assert used is not None
-                segment.removed -= int(np.count_nonzero(used[segment.skip : row]))
+                removed_flags = self.rows(table, segment).matched
+                assert removed_flags is not None
+                segment.removed -= int(np.count_nonzero(removed_flags[segment.skip : row]))
             segment.skip = row
             segment.first = int(self.rows(table, segment).times[row])
         return stored - segment.live_rows
@@ -192,13 +192,15 @@ class SegmentLog:
         if not len(rows):
             return
         segments = self.manifest.tables[table]
-        waste = [segment for segment in segments if is_mostly_removed(segment)] if tidy else []
-        rest = (
+        mostly_removed = (
+            [segment for segment in segments if is_mostly_removed(segment)] if tidy else []
+        )
+        others = (
             [segment for segment in segments if not is_mostly_removed(segment)]
             if tidy
             else segments
         )
-        merged = [*waste, *segments_to_merge(rest, rows, live_from, self._settings)]
+        merged = [*mostly_removed, *segments_to_merge(others, rows, live_from, self._settings)]
         if merged:
             rows = self._concatenate(table, merged, rows)
         for part in split(rows, self._settings.max_blob):
@@ -206,9 +208,11 @@ class SegmentLog:
 
     def tidy(self, table: int) -> None:
         """Rewrites segments whose rows are mostly removed; their live rows become one segment."""
-        waste = [segment for segment in self.manifest.tables[table] if is_mostly_removed(segment)]
-        if waste:
-            for part in split(self._concatenate(table, waste), self._settings.max_blob):
+        mostly_removed = [
+            segment for segment in self.manifest.tables[table] if is_mostly_removed(segment)
+        ]
+        if mostly_removed:
+            for part in split(self._concatenate(table, mostly_removed), self._settings.max_blob):
                 self._add(table, part)
 
     def _concatenate(self, table: int, merged: list[Segment], rows: Rows | None = None) -> Rows:
@@ -262,11 +266,11 @@ class SegmentLog:
         """Writes new segments. Small ones of all tables share one page, new bitmaps another."""
         small: list[tuple[Segment, bytes]] = []
         large: list[tuple[Segment, bytes]] = []
-        room = self._settings.max_blob // 2
+        room_in_page = self._settings.max_blob // 2
         for segment in self.manifest.segments():
             if segment.uid in self._unwritten:
-                fits = segment.rows <= self._settings.small_rows and segment.size <= room
-                room -= segment.size if fits else 0
+                fits = segment.rows <= self._settings.small_rows and segment.size <= room_in_page
+                room_in_page -= segment.size if fits else 0
                 kind = small if fits else large
                 kind.append((segment, self._unwritten[segment.uid][1]))
         bitmaps, recent = self._flags_to_write()

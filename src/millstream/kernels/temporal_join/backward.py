@@ -45,7 +45,6 @@ class Backward:
 
     def _join(self, rows: pl.DataFrame, versions: Versions, out: Output) -> None:
         times = rows[TIME].to_numpy()
-        out.counts["lookups"] += rows.height
         oldest = self.live_from(int(times.min()))
         parts = versions.parts(oldest, int(times.max()))
         seekers = VersionSearch(rows[HASH].to_numpy(), times, rows[:, list(self._keys)])

@@ -132,7 +132,6 @@ class Forward:
     ) -> pl.DataFrame | None:
         """Emits rows whose match is decided; returns the others."""
         rows, at = ready.rows, ready.at
-        out.counts["lookups"] += rows.height
         parts = versions.parts(self.live_from(int(at.min())), after - 1)
         ahead = VersionSearch(ready.hashes, at, rows[:, list(self._keys)]).first_after(
             parts, versions.keys, lambda part, numbers: ~versions.ends(part.rows, numbers)
