@@ -175,7 +175,7 @@ def _state_rows(task: Task, query: Any) -> int:
     import millstream as ms
 
     if task.engine == "columnar":
-        ledger = ms.account(query)
+        ledger = ms.ledger(query)
         return ledger.state["state_rows"] if ledger else 0
     return spark_state_rows(query)
 

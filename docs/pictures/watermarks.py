@@ -1,4 +1,4 @@
-"""Pictures of time: watermarks, idle sources, late rows, watermark lag."""
+"""Pictures of time: watermarks, idle sources, late rows, watermark delay."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def watermark_lag() -> str:
     mark, upper, end = 19, 10, 10
     waiting = [(4, "A + shipment"), (5, "B + NULL"), (12, "C waits for a match")]
     results = mark - upper
-    canvas = Canvas(790, 330, "The watermark of an operator's results has a lag")
+    canvas = Canvas(790, 330, "The watermark of an operator's results has a delay")
 
     def x(minute: float) -> float:
         return 150 + 25 * minute

@@ -52,8 +52,8 @@ def test_runs_resume_and_json_is_alone_on_stdout(shared, tmp_path):
     assert first.exit_code == 0, first.output
     [pipeline] = json.loads(first.stdout)["queries"]
     assert pipeline["engine"] == "columnar"
-    assert pipeline["account"]["inputs"]["orders"]["in_state"] == 2
-    assert pipeline["account"]["balanced"] is True
+    assert pipeline["ledger"]["inputs"]["orders"]["in_state"] == 2
+    assert pipeline["ledger"]["balanced"] is True
     assert pipeline["sinks"][0]["path"] == str(tmp_path / "out")
 
     second = command("run", job, "--once", "--flush", "--json")
@@ -62,8 +62,8 @@ def test_runs_resume_and_json_is_alone_on_stdout(shared, tmp_path):
     assert data["error"] is None
     [pipeline] = data["queries"]
     assert pipeline["first_batch"] == 1
-    assert (pipeline["account"]["matches"], pipeline["account"]["unmatched"]) == (1, 1)
-    assert pipeline["account"]["inputs"]["orders"]["in"] == 2
+    assert (pipeline["ledger"]["matches"], pipeline["ledger"]["unmatched"]) == (1, 1)
+    assert pipeline["ledger"]["inputs"]["orders"]["in"] == 2
 
 
 def test_a_failed_run_tells_only_its_error_and_ends_with_1(shared, tmp_path, capfd):

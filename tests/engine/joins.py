@@ -67,7 +67,7 @@ class JoinOnSpark:
                 ms.end_of_input(control)
                 for _ in range(2):
                     query.processAllAvailable()
-                ledger = ms.account(query)
+                ledger = ms.ledger(query)
             finally:
                 query.stop()
         return [tuple(row.values()) for row in sink.rows()], ledger

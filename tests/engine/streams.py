@@ -94,7 +94,7 @@ def collect(frame: DataFrame, control: Path, folder: str) -> tuple[Rows, Ledger 
         ms.end_of_input(control)
         for _ in range(2):
             query.processAllAvailable()
-        ledger = ms.account(query)
+        ledger = ms.ledger(query)
     finally:
         query.stop()
     return sink.rows(), ledger

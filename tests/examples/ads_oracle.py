@@ -126,8 +126,8 @@ def assert_ledger(trial: Trial, report: dict[str, Any]) -> None:
     sinks = [sink["name"] for pipeline in report["queries"] for sink in pipeline["sinks"]]
     assert sinks == list(RESULTS)
     for pipeline in report["queries"]:
-        assert pipeline["account"]["balanced"], pipeline["name"]
-        inputs = pipeline["account"]["inputs"]
+        assert pipeline["ledger"]["balanced"], pipeline["name"]
+        inputs = pipeline["ledger"]["inputs"]
         for source in READS[pipeline["name"]]:
             # A source that two operators read is an input of each.
             read = [

@@ -30,10 +30,10 @@ def test_market_equals_a_batch_computation_row_by_row(spark, tmp_path):
     pipelines = json.loads(last.stdout)["queries"]
     assert {sink["name"]: sink["rows"] for each in pipelines for sink in each["sinks"]} == rows
     for each in pipelines:
-        assert each["account"]["balanced"], each["name"]
+        assert each["ledger"]["balanced"], each["name"]
         for source in market_oracle.READS[each["name"]]:
             folder = tmp_path / ".millstream/job" / each["name"] / "dead-letter" / source
             assert dead_letters(folder) == trial.malformed(source), each["name"]
-            counted = each["account"]["inputs"][source]
+            counted = each["ledger"]["inputs"][source]
             assert counted["in"] == len(trial.records(source))
             assert counted["late"] == 12

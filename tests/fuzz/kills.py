@@ -118,7 +118,7 @@ class _Job:
             finally:
                 _kill_group(process)
             if process.returncode == 0:
-                return self._rows(out), _account(json.loads(text))
+                return self._rows(out), _ledger(json.loads(text))
         raise _FailedError("a job fails at every start", output)
 
     def disturbed(self, victim: str) -> None:
@@ -164,9 +164,9 @@ class _Job:
         return sum(1 for file in commits.glob("*") if file.name.isdecimal())
 
 
-def _account(result: dict[str, Any]) -> dict[str, Any]:
+def _ledger(result: dict[str, Any]) -> dict[str, Any]:
     """What became of all rows; the layout of state depends on when it was merged."""
-    ledger = dict(result["queries"][0]["account"])
+    ledger = dict(result["queries"][0]["ledger"])
     ledger.pop("state", None)
     return ledger
 

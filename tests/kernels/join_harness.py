@@ -91,7 +91,7 @@ class JoinHarness:
 
     def check(self, result: StepResult) -> None:
         """Checks that the counts balance."""
-        check_account(result)
+        check_ledger(result)
 
     def _failed_attempt(self, inputs: dict[int, pl.DataFrame]) -> None:
         """Runs the batch, perhaps in part and with other rows, and discards its writes."""
@@ -106,7 +106,7 @@ class JoinHarness:
         return self.trouble is not None and self.trouble.random() < 0.3
 
 
-def check_account(result: StepResult) -> None:
+def check_ledger(result: StepResult) -> None:
     counts = result.counts
     for side in ("left", "right"):
         gone = sum(counts[f"{side}.{outcome}"] for outcome in ("processed", "expired", "evicted"))

@@ -115,7 +115,7 @@ def test_a_job_that_is_stopped_and_killed_again_and_again_gives_the_rows_of_a_ba
     job = start(trial)
     wait(trial, job, lambda: any_read(trial, 2))
     report = interrupt(trial, job)
-    assert not any(pipeline["account"]["errors"] for pipeline in report["queries"])
+    assert not any(pipeline["ledger"]["errors"] for pipeline in report["queries"])
 
     job = start(trial)
     drop(trial, 3)

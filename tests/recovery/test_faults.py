@@ -18,7 +18,7 @@ def finish(folder: Path) -> None:
     """An undisturbed run to the end of input completes the output."""
     out, stderr = (process := jobs.start(folder, "--once", "--flush", "--json")).communicate()
     assert process.returncode == 0, stderr
-    assert json.loads(out)["queries"][0]["account"]["balanced"]
+    assert json.loads(out)["queries"][0]["ledger"]["balanced"]
     assert jobs.rows(folder) == jobs.EXPECTED
 
 
@@ -35,7 +35,7 @@ def test_a_job_survives_the_loss_of_its_workers_and_of_their_daemon(tmp_path):
         jobs.kill(jobs.daemons_and_workers(process)[which], number)
     out, stderr = process.communicate()
     assert process.returncode == 0, stderr
-    assert json.loads(out)["queries"][0]["account"]["balanced"]
+    assert json.loads(out)["queries"][0]["ledger"]["balanced"]
     assert jobs.rows(tmp_path) == jobs.EXPECTED
 
 

@@ -101,7 +101,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def ledger(result: dict[str, Any]) -> dict[str, Any]:
     """What became of all rows; not how state was laid out, which depends on when it was merged."""
-    ledger = dict(result["queries"][0]["account"])
+    ledger = dict(result["queries"][0]["ledger"])
     assert ledger.pop("balanced")
     ledger.pop("state")
     return ledger

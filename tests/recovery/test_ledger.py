@@ -298,7 +298,7 @@ def test_the_ledger_of_a_job_that_is_killed_equals_its_files(
     job.drop_some(10 * FILES)
     while min(job.dropped.values()) < FILES:
         job.drop_some(FILES)
-    read = job.finish()["queries"][0]["account"]
+    read = job.finish()["queries"][0]["ledger"]
     assert read["balanced"] is True
     job.drop_late()
     job.disturb("--flush")

@@ -1,8 +1,8 @@
 """The Python API: streams with an event time, whose joins and operators chain into one query."""
 
 from millstream.api.frames import Outputs
-from millstream.api.ledger import account, end_of_input
 from millstream.api.queries import Sink, StreamRun, sink
+from millstream.api.query_ledger import end_of_input, ledger
 from millstream.api.sql_text import sql
 from millstream.api.stream import Stream, stream
 from millstream.api.tables import Table, database, table
@@ -14,10 +14,10 @@ __all__ = [
     "Stream",
     "StreamRun",
     "Table",
-    "account",
     "database",
     "drop",
     "end_of_input",
+    "ledger",
     "reassign",
     "session",
     "side_output",

@@ -1,4 +1,4 @@
-"""Prints the result of a run: rows, row accounting, and the location of other rows."""
+"""Prints the result of a run: rows, ledgers, and the location of other rows."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def as_data(
                 "engine": str(each.engine),
                 "first_batch": each.first_batch,
                 "last_batch": each.ledger_store.batch if each.ledger_store.batch >= 0 else None,
-                "account": ledger.as_data(),
+                "ledger": ledger.as_data(),
                 "sinks": [
                     {"name": sink.name, **_as_data(to)}
                     for sink, to in zip(each.plan.sinks, outputs, strict=True)

@@ -120,7 +120,7 @@ def test_rows_that_are_filtered_out_still_move_time(spark, tmp_path, reader) -> 
         .start()
     )
     assert query.awaitTermination(120)
-    ledger = ms.account(query)
+    ledger = ms.ledger(query)
     assert found == Counter({(1, 1): 2, (2, 1): 1})
     assert ledger is not None
     (counts,) = ledger.inputs

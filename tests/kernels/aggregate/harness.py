@@ -102,7 +102,7 @@ class AggregateHarness:
         if self._sometimes():
             cache.clear_cache()
         self.last = self.kernel.step(self.state, inputs, self.advance)
-        self._check_account()
+        self._check_ledger()
         return [one for frame in self.last.main for one in outs(self.spec, frame)]
 
     def _packets(self, rows: list[Row]) -> pl.DataFrame:
@@ -117,7 +117,7 @@ class AggregateHarness:
     def _sometimes(self) -> bool:
         return self.trouble is not None and self.trouble.random() < 0.3
 
-    def _check_account(self) -> None:
+    def _check_ledger(self) -> None:
         counts = self.last.counts
         gone = sum(counts[f"input.{outcome}"] for outcome in ("processed", "expired", "evicted"))
         assert counts["input.accepted"] == counts["input.in_state"] + gone

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import polars as pl
-from tests.kernels.join_harness import Hash, JoinHarness, check_account
+from tests.kernels.join_harness import Hash, JoinHarness, check_ledger
 from tests.kernels.regular_join.oracle import Change, Join, Row, Weights
 
 from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, StepResult
@@ -90,7 +90,7 @@ class Harness(JoinHarness):
         return Counter({row: weight for row, weight in out.items() if weight})
 
     def check(self, result: StepResult) -> None:
-        check_account(result)
+        check_ledger(result)
 
 
 A, B = ("a", 1), ("b", 1)

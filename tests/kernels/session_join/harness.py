@@ -59,10 +59,10 @@ class Harness(JoinHarness):
         return out
 
     def check(self, result: StepResult) -> None:
-        check_account(result)
+        check_ledger(result)
 
 
-def check_account(result: StepResult) -> None:
+def check_ledger(result: StepResult) -> None:
     counts = result.counts
     for side in ("left", "right"):
         gone = sum(counts[f"{side}.{outcome}"] for outcome in ("processed", "expired", "evicted"))

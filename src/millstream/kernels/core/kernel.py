@@ -74,7 +74,7 @@ class State(Protocol):
 
 @dataclass(slots=True)
 class StepResult:
-    """The outputs of one step, and counts for row accounting."""
+    """The outputs of one step, and counts for the ledger."""
 
     main: list[pl.DataFrame] = field(default_factory=list)
     late: dict[int, pl.DataFrame] = field(default_factory=dict)  # by input number

@@ -29,7 +29,7 @@ def end_of_input(control: str | Path) -> None:
     _end_input(Path(control))
 
 
-def account(query: StreamingQuery) -> Ledger | None:
+def ledger(query: StreamingQuery) -> Ledger | None:
     """Returns the ledger of a query: how many rows each operator read, and what happened to them.
 
     Args:
@@ -43,7 +43,7 @@ def account(query: StreamingQuery) -> Ledger | None:
         >>> frame = orders.deduplicate("order_id", within="1 hour").to_df()
         >>> query = frame.writeStream.format("noop").start()
         >>> query.processAllAvailable()
-        >>> ms.account(query).total_in
+        >>> ms.ledger(query).total_in
         2
         >>> query.stop()
     """
