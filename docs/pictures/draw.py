@@ -27,7 +27,7 @@ PICTURES = {
     "watermark.svg": watermarks.watermark,
     "idle.svg": watermarks.idle,
     "late.svg": watermarks.late,
-    "watermark-lag.svg": watermarks.watermark_lag,
+    "watermark-delay.svg": watermarks.watermark_delay,
     "windows.svg": windows.windows,
     "sessions.svg": windows.sessions,
     "emit.svg": windows.emit,

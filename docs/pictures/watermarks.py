@@ -186,7 +186,7 @@ def late() -> str:
     return canvas.svg()
 
 
-def watermark_lag() -> str:
+def watermark_delay() -> str:
     """Draws the watermarks of sources, an outer join, its results, and a window over them."""
     mark, upper, end = 19, 10, 10
     waiting = [(4, "A + shipment"), (5, "B + NULL"), (12, "C waits for a match")]

@@ -30,7 +30,7 @@ from millstream.observe.ledger_text import format_ledger
 from millstream.plan.build.job import build_sink
 from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
 from millstream.plan.build.union_branches import branch_pipelines
-from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.output_groups import query_operators
 from millstream.plan.nodes import Engine, Job, Pipeline, ReferenceTable, SinkDef, Source
 from millstream.plan.nodes.traversal import operators_of, with_sources
 from millstream.run.checkpoint import Checkpoint, locked

@@ -25,7 +25,7 @@ from millstream.engine.runtime.session import session, warm
 from millstream.engine.shuffle.control_stream import has_ended
 from millstream.errors import MillstreamError, StateError
 from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
-from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.output_groups import query_operators
 from millstream.plan.nodes import Engine, Job, Query
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.dataset_versions import DatasetVersions, record_versions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.output_groups import query_operators
 from millstream.plan.facts.union import branch_inputs
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Input, Query, Select, Source

@@ -25,7 +25,7 @@ from millstream.field_roles import OptionNames, Role, ValueForm
 from millstream.plan import nodes
 from millstream.plan.build.query_groups import choose_query_engine
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.branches import query_operators, query_sources
+from millstream.plan.facts.output_groups import query_operators, query_sources
 from millstream.plan.facts.side_outputs import side_sinks
 from millstream.plan.facts.used_columns import used_columns
 from millstream.plan.nodes import Engine, Operator, Pipeline, Query, SinkDef, Source

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from millstream.plan.facts.branches import query_sources
+from millstream.plan.facts.output_groups import query_sources
 from millstream.plan.facts.side_outputs import queries_with_dead_letters
 from millstream.plan.nodes import Query
 from millstream.run.checkpoint import write_json

@@ -22,7 +22,7 @@ from millstream.engine.shuffle.control_stream import (
 from millstream.errors import MillstreamError
 from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.connectors import ConnectorRegistry
-from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.output_groups import query_operators
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Engine, Job, Query, ReferenceTable, SinkDef, Source
 from millstream.plan.nodes.traversal import can_retract, reference_tables_of, table_joins_of

@@ -28,9 +28,9 @@ from millstream.observe.ledger import (
 )
 from millstream.observe.operator_names import names_of
 from millstream.plan.build.query_groups import choose_query_engine
-from millstream.plan.facts.branches import (
-    branches_of,
+from millstream.plan.facts.output_groups import (
     operator_order,
+    output_groups_of,
     query_operators,
     query_sources,
 )
@@ -177,11 +177,11 @@ class LedgerStore:
         if self.batch < 0:  # nothing was read, so there is nothing to report
             for each in ledger.operators:
                 each.reported = True
-        for branch in branches_of(self.query):
-            if branch.source is not None:
-                written = [rows_out.get(number, 0) for number in branch.outputs]
-                select = self._select(branch.source.name, written)
-                read = [each for each in ledger.inputs if each.name == branch.source.name]
+        for group in output_groups_of(self.query):
+            if group.source is not None:
+                written = [rows_out.get(number, 0) for number in group.outputs]
+                select = self._select(group.source.name, written)
+                read = [each for each in ledger.inputs if each.name == group.source.name]
                 if read:  # names of inputs are unique
                     select.inputs[0].name += " without operator"
                 ledger.operators.append(select)

@@ -21,7 +21,7 @@ from millstream.observe.ledger import (
 )
 from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.connectors import Role
-from millstream.plan.facts.branches import query_operators, query_references, query_sources
+from millstream.plan.facts.output_groups import query_operators, query_references, query_sources
 from millstream.plan.facts.side_outputs import side_sinks
 from millstream.plan.nodes import Job, Query, ReferenceTable, SinkDef
 from millstream.plan.secrets import mask_secret

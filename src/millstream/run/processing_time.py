@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from millstream.plan.facts.branches import query_operators, query_sources
+from millstream.plan.facts.output_groups import query_operators, query_sources
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Query
 from millstream.temporal import format_span

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from millstream.observe.ledger import SparkLedger
-from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.output_groups import query_operators
 from millstream.run.query import RunningQuery
 from millstream.temporal import StateLimit
 

@@ -19,7 +19,7 @@ from millstream.engine.runtime.session import native_session, partitions
 from millstream.engine.shuffle.control_stream import announce_partitions
 from millstream.plan.build.query_groups import choose_query_engine
 from millstream.plan.connectors import ConnectorRegistry
-from millstream.plan.facts.branches import query_operators, query_sources
+from millstream.plan.facts.output_groups import query_operators, query_sources
 from millstream.plan.facts.side_outputs import queries_with_dead_letters
 from millstream.plan.facts.used_columns import used_columns
 from millstream.plan.nodes import Engine, Job, Query, SinkDef, Source

@@ -49,7 +49,7 @@ from millstream.engine.runtime.session import partitions
 from millstream.engine.runtime.user_session import query_settings
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.ledger import dead_letters_of, late_rows_in
-from millstream.plan.facts.branches import query_operators, query_references, query_sources
+from millstream.plan.facts.output_groups import query_operators, query_references, query_sources
 from millstream.plan.facts.union import physical_inputs
 from millstream.plan.nodes import Query, ReferenceTable, Source
 from millstream.run.batch_writer import Openers, write_batch, write_on_driver

@@ -19,7 +19,7 @@ from typing import Any
 from millstream.engine.shuffle.control_stream import Allowance, send_allowances
 from millstream.errors import Place, StateError
 from millstream.observe.operator_names import names_of
-from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.output_groups import query_operators
 from millstream.plan.nodes import Query
 from millstream.temporal import OnLimit, StateLimit
 

@@ -7,7 +7,7 @@ import pytest
 from millstream.errors import PlanError
 from millstream.plan.build.job import build_job
 from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
-from millstream.plan.facts.branches import branches_of, operator_order, query_operators
+from millstream.plan.facts.output_groups import operator_order, output_groups_of, query_operators
 from millstream.plan.identity import operator_identities, query_identity
 from millstream.plan.nodes import Aggregate, Engine, IntervalJoin, Query, Source, WindowJoin
 from millstream.state_format import describe_changes
@@ -61,8 +61,8 @@ def test_an_operator_is_computed_once_and_read_by_later_branches() -> None:
         DAILY.format("b"),
         "SELECT k, v FROM hourly",
     )[:1]
-    first, second, third = branches_of(query)
-    assert [branch.outputs for branch in (first, second, third)] == [(0, 2), (1,), (3,)]
+    first, second, third = output_groups_of(query)
+    assert [group.outputs for group in (first, second, third)] == [(0, 2), (1,), (3,)]
     assert first.shared is None
     assert isinstance(second.shared, IntervalJoin)
     assert second.shared == third.shared == first.operators[0]
@@ -72,7 +72,7 @@ def test_an_operator_is_computed_once_and_read_by_later_branches() -> None:
 
 def test_a_branch_reads_the_largest_operator_that_it_has_in_common_with_others() -> None:
     (query,) = queries("SELECT k FROM m", "SELECT k FROM hourly", DAILY.format("hourly"))
-    *_, last = branches_of(query)
+    *_, last = output_groups_of(query)
     assert isinstance(last.shared, Aggregate)
     assert len(query_operators(query)) == 3
 
@@ -186,5 +186,5 @@ def test_two_streams_of_the_same_text_are_two_streams() -> None:
     twins = RANDOM + RANDOM.replace("STREAM r", "STREAM s")
     text = twins + "CREATE SINK s0 AS SELECT id FROM r; INSERT INTO s0 SELECT id FROM s"
     (query,) = group_into_queries(build_job(SOURCES + text))
-    (branch,) = branches_of(query)
-    assert isinstance(branch.root, Source)
+    (group,) = output_groups_of(query)
+    assert isinstance(group.root, Source)

@@ -9,7 +9,7 @@ from millstream.errors import MillstreamError
 from millstream.observe.operator_names import names_of
 from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.explain.render import explain, explain_json
-from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.output_groups import query_operators
 from millstream.plan.facts.union import physical_inputs, union_of
 from millstream.plan.identity import query_identity
 from millstream.plan.nodes import Job, Operator, Select, Source

@@ -100,7 +100,7 @@ class ColumnarCompiler:
             and self._results_to_read is not None
             and shared.join == self._results_to_read[0]
         ):
-            shared = None  # its results come from another branch
+            shared = None  # its results come from another output group
         shared_by_reader, self._shared_by_reader = self._shared_by_reader, None
         branches, first_numbers = [], []
         for input_number, side in enumerate(inputs):

@@ -49,8 +49,8 @@ def count_label(source: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchOutput:
-    """An output of a branch: its number in the query and its steps above the common stream."""
+class GroupOutput:
+    """An output of a group: its number in the query and its steps above the common stream."""
 
     number: int
     pipeline: Pipeline
@@ -67,7 +67,7 @@ class FanOut:
 
 def fan_out(
     common: StreamFrame,
-    members: Sequence[BranchOutput],
+    members: Sequence[GroupOutput],
     table_step: TableStep,
     project: Projection,
     source: int | None = None,
@@ -138,7 +138,7 @@ def _array(labels: Sequence[int]) -> Column:
 
 
 def _as_struct(
-    result: StreamFrame, member: BranchOutput, project: Projection, *, filtered: bool
+    result: StreamFrame, member: GroupOutput, project: Projection, *, filtered: bool
 ) -> tuple[DataFrame, StructType]:
     """Replaces the columns of an output by one struct and removes its copies that are filtered
     out."""

@@ -10,13 +10,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from millstream.connectors.deferred_frame import DeferredFrame
-from millstream.engine.compile.branches import BranchCompiler
 from millstream.engine.compile.columnar import ColumnarCompiler
 from millstream.engine.compile.compiled_operator import CompiledOperator
 from millstream.engine.compile.fan_out import Projection
 from millstream.engine.compile.filtered_changes import with_change_kinds
 from millstream.engine.compile.labelled_outputs import LabelledOutputReader
 from millstream.engine.compile.native import compile_native
+from millstream.engine.compile.output_groups import OutputGroupCompiler
 from millstream.engine.compile.outputs import OutputReader, in_output_mode, observe_statistics
 from millstream.engine.compile.stateless import fill_missing_times
 from millstream.engine.compile.table_join import TableJoinCompiler, Tables, compile_stateless
@@ -25,7 +25,7 @@ from millstream.engine.runtime.user_session import check_state_store
 from millstream.engine.shuffle.control_stream import ControlStream
 from millstream.engine.shuffle.max_ahead import MaxAhead
 from millstream.observe.operator_names import names_of
-from millstream.plan.facts.branches import query_operators, query_sources
+from millstream.plan.facts.output_groups import query_operators, query_sources
 from millstream.plan.identity import operator_identities
 from millstream.plan.nodes import Engine, Pipeline, Query, Select
 from millstream.plan.nodes.traversal import sources_of
@@ -94,14 +94,14 @@ def compile_query(
         check_state_store(spark)
     if len(query.outputs) > 1:
         assert project is not None
-        branches = BranchCompiler(query, columnar, project, native=engine is Engine.NATIVE)
-        stream = branches.compile()
+        compiler = OutputGroupCompiler(query, columnar, project, native=engine is Engine.NATIVE)
+        stream = compiler.compile()
         return CompiledQuery(
             stream,
-            branches.reader,
-            branches.operators,
+            compiler.reader,
+            compiler.operators,
             columnar.max_ahead_by_source,
-            branches.schemas,
+            compiler.schemas,
         )
     (output,) = query.outputs
     if not query_operators(query):

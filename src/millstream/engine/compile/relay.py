@@ -1,9 +1,9 @@
 """Opens the results of an operator that pass other operators as packets.
 
-In a query with several outputs, an operator of one branch may read results that an earlier branch
-has computed. Spark's plan is a tree, so they reach it through the earlier branch:
+In a query with several outputs, an operator of one output group may read results that an earlier
+group has computed. Spark's plan is a tree, so they reach it through the earlier group:
 
-    operator ─▶ rows, and packets of the same rows ─▶ the branch's outputs ─▶ opened ─▶ next branch
+    operator ─▶ rows, and packets of the same rows ─▶ the group's outputs ─▶ opened ─▶ next group
 
 Rows of outputs become packets on the way. Watermarks are in the statistics, which every operator
 passes on.
@@ -40,7 +40,7 @@ def relayed_results(
     outputs: DataFrame, operator: int, schema: StructType, later: Collection[int]
 ) -> DataFrame:
     """Returns the results of an operator, with its `schema`, and all other rows as packets. `later`
-    are the operators whose results a later branch reads."""
+    are the operators whose results a later group reads."""
     own = to_arrow_schema(schema, timezone="UTC")
     return outputs.mapInArrow(relay_function(operator, own, frozenset(later)), schema)
 

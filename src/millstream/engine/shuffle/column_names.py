@@ -49,7 +49,8 @@ OUTPUT = "_ms_output"  # in a query with several outputs: the number of the one 
 
 MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3
 # Rows that pass other operators as packets, in a query with several outputs: results of an operator
-# that a later branch reads, and rows of an earlier branch's outputs. BAD_RECORD of `routing` is 4.
+# that a later output group reads, and rows of an earlier group's outputs. BAD_RECORD of `routing`
+# is 4.
 RELAYED, OUTPUT_ROWS = 5, 6
 SIDE_COLUMNS = (
     StructField(ROW_KIND, ByteType()),

@@ -19,8 +19,12 @@ from millstream.errors import PlanError
 from millstream.plan.expressions.determinism import nondeterministic_parts
 from millstream.plan.expressions.shapes import source_sql
 from millstream.plan.expressions.sql_types import sql_type
-from millstream.plan.facts.branches import branches_of, computed_named_streams, named_streams
 from millstream.plan.facts.engine import choose_engine
+from millstream.plan.facts.output_groups import (
+    computed_named_streams,
+    named_streams,
+    output_groups_of,
+)
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Engine, Job, Operator, Pipeline, Query, Select
 from millstream.plan.nodes.traversal import operators_of, upstream_of, with_operators
@@ -90,10 +94,10 @@ def _check(query: Query) -> None:
 
 
 def _check_determinism(query: Query) -> None:
-    """Rejects a non-deterministic stream that several branches compute."""
+    """Rejects a non-deterministic stream that several output groups compute."""
     computed: set[Select] = set()
-    for branch in branches_of(query):
-        for stream in computed_named_streams(branch):
+    for group in output_groups_of(query):
+        for stream in computed_named_streams(group):
             part = _random_part(stream)
             if part is not None and stream in computed:
                 raise PlanError(
@@ -105,7 +109,7 @@ def _check_determinism(query: Query) -> None:
                     "it in another job.",
                     place=stream.place,
                 )
-        computed |= computed_named_streams(branch)
+        computed |= computed_named_streams(group)
 
 
 def _random_part(stream: Select) -> str | None:

@@ -15,7 +15,7 @@ from millstream.plan.document.formats import output_data
 from millstream.plan.explain.sources import SourceUse, source_section
 from millstream.plan.explain.tables import table_join_facts, table_line, table_section
 from millstream.plan.expressions.spark_sql import sql_or_none
-from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.output_groups import query_operators
 from millstream.plan.facts.pipeline import PipelineFacts, derive_job_facts, derive_operator_facts
 from millstream.plan.facts.side_outputs import shared_dead_letter_queries
 from millstream.plan.facts.table_join import derive_table_facts

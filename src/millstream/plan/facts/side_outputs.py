@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from millstream.errors import Place
-from millstream.plan.facts.branches import query_operators, query_references, query_sources
 from millstream.plan.facts.engine import choose_engine
+from millstream.plan.facts.output_groups import query_operators, query_references, query_sources
 from millstream.plan.nodes import Engine, Query, ReferenceTable, Source
 from millstream.plan.nodes.traversal import operators_of
 from millstream.temporal import LateAction

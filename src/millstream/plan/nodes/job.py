@@ -55,7 +55,7 @@ class Query:
 
     Pipelines that read the same CREATE STREAM or write to the same sink are in one query, except
     that a query on the native engine has one operator (`plan.build.query_groups`).
-    `plan.facts.branches` finds the operators that are computed once.
+    `plan.facts.output_groups` finds the operators that are computed once.
     """
 
     outputs: State[tuple[Pipeline, ...]]

@@ -1,7 +1,7 @@
-"""Compiles a query with several outputs: its branches, one after the other.
+"""Compiles a query with several outputs: its output groups, one after the other.
 
-A branch that reads results of an earlier branch continues the stream of that branch, in which rows
-of earlier outputs are packets (`relay`). Branches that have nothing in common become a union.
+An output group that reads results of an earlier group continues the stream of that group, in which
+rows of earlier outputs are packets (`relay`). Groups that have nothing in common become a union.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from pyspark.sql.types import StructType
 
 from millstream.engine.compile.columnar import ColumnarCompiler
 from millstream.engine.compile.compiled_operator import CompiledOperator
-from millstream.engine.compile.fan_out import BranchOutput, Projection, fan_out
+from millstream.engine.compile.fan_out import GroupOutput, Projection, fan_out
 from millstream.engine.compile.labelled_outputs import CountedSource, LabelledOutputReader
 from millstream.engine.compile.native import compile_native
 from millstream.engine.compile.relay import relayed_results
 from millstream.engine.compile.stateless import StreamFrame
 from millstream.engine.compile.table_join import compile_stateless
 from millstream.errors import PlanError
-from millstream.plan.facts.branches import Branch, branches_of, steps_above
+from millstream.plan.facts.output_groups import OutputGroup, output_groups_of, steps_above
 from millstream.plan.nodes import Query
 
 
 @dataclass(slots=True)
-class BranchCompiler:
-    """Compiles the branches of a query in order, each into a new DataFrame or into that of the
-    branch whose results it reads. Its other attributes are complete after `compile`."""
+class OutputGroupCompiler:
+    """Compiles the groups of a query in order, each into a new DataFrame or into that of the
+    group whose results it reads. Its other attributes are complete after `compile`."""
 
     query: Query
     columnar: ColumnarCompiler
@@ -49,53 +49,51 @@ class BranchCompiler:
 
     def compile(self) -> DataFrame:
         """The rows of all outputs, labelled, in one DataFrame."""
-        branches = branches_of(self.query)
-        numbers = self._shared_numbers(branches)
+        groups = output_groups_of(self.query)
+        numbers = self._shared_numbers(groups)
         self.columnar.relayed_numbers = frozenset(each for each in numbers if each is not None)
-        for place, (branch, number) in enumerate(zip(branches, numbers, strict=True)):
-            later = [each for each in numbers[place + 1 :] if each is not None]
-            self._add(branch, number, later)
+        for position, (group, number) in enumerate(zip(groups, numbers, strict=True)):
+            later = [each for each in numbers[position + 1 :] if each is not None]
+            self._add(group, number, later)
         _check_types(self.query, self.schemas)
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), self._frames)
 
-    def _shared_numbers(self, branches: tuple[Branch, ...]) -> list[int | None]:
-        """The number of the operator that each branch reads, if it reads one."""
-        operators = [operator for branch in branches for operator in branch.operators]
-        return [
-            None if branch.shared is None else operators.index(branch.shared) for branch in branches
-        ]
+    def _shared_numbers(self, groups: tuple[OutputGroup, ...]) -> list[int | None]:
+        """The number of the operator that each group reads, if it reads one."""
+        operators = [operator for group in groups for operator in group.operators]
+        return [None if group.shared is None else operators.index(group.shared) for group in groups]
 
-    def _add(self, branch: Branch, shared: int | None, later: list[int]) -> None:
-        place = len(self._frames)
-        if branch.shared is not None and shared is not None:
-            place = self._frame_of[shared]
+    def _add(self, group: OutputGroup, shared: int | None, later: list[int]) -> None:
+        frame_number = len(self._frames)
+        if group.shared is not None and shared is not None:
+            frame_number = self._frame_of[shared]
             schema = self.columnar.schema_of(shared)
-            results = relayed_results(self._frames[place], shared, schema, later)
-            self.columnar.read_relayed(branch.shared, shared, results)
-        self._frame_of += [place] * len(branch.operators)
-        common = self._common_rows(branch)
+            results = relayed_results(self._frames[frame_number], shared, schema, later)
+            self.columnar.read_relayed(group.shared, shared, results)
+        self._frame_of += [frame_number] * len(group.operators)
+        common = self._common_rows(group)
         counts = None
-        if branch.source is not None:
+        if group.source is not None:
             counts = len(self._counted)
             table = min(common.table_joins, default=None) if common.has_side_rows else None
-            self._counted.append(CountedSource(branch.source.name, table))
+            self._counted.append(CountedSource(group.source.name, table))
         members = [
-            BranchOutput(number, output, steps_above(output.root, branch.root))
-            for number in branch.outputs
+            GroupOutput(number, output, steps_above(output.root, group.root))
+            for number in group.outputs
             for output in [self.query.outputs[number]]
         ]
         compiled = fan_out(common, members, self.columnar.tables.compile_join, self.project, counts)
         self.schemas |= compiled.schemas
-        self._frames[place : place + 1] = [compiled.frame]
+        self._frames[frame_number : frame_number + 1] = [compiled.frame]
 
-    def _common_rows(self, branch: Branch) -> StreamFrame:
-        """The rows that the outputs of a branch have in common."""
+    def _common_rows(self, group: OutputGroup) -> StreamFrame:
+        """The rows that the outputs of a group have in common."""
         read = self.columnar
-        if branch.source is not None:
-            return compile_stateless(branch.root, branch.source, read.sources, read.tables)
+        if group.source is not None:
+            return compile_stateless(group.root, group.source, read.sources, read.tables)
         if self.native:
-            return compile_native(branch.root, read.sources, read.control)
-        return read.compile_node(branch.root)
+            return compile_native(group.root, read.sources, read.control)
+        return read.compile_node(group.root)
 
 
 def _check_types(query: Query, schemas: dict[int, StructType]) -> None:

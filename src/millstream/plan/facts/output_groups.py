@@ -1,16 +1,16 @@
-"""The branches of a query with several outputs: which operators it computes, each once.
+"""The output groups of a query with several outputs: which operators it computes, each once.
 
-Outputs with the same last operator or, without an operator, the same source form a branch: their
+Outputs with the same last operator or, without an operator, the same source form a group: their
 common steps are computed once, and the rows are copied to each output. If an operator of an earlier
-branch occurs in a later one, the later one reads its results instead of computing them again:
+group occurs in a later one, the later one reads its results instead of computing them again:
 
-    CREATE STREAM matched AS … JOIN …         branch 1: the join     ─▶ sinks a and b
+    CREATE STREAM matched AS … JOIN …         group 1: the join     ─▶ sinks a and b
     sinks a and b: SELECT … FROM matched                  └─ results
-    sink c: SELECT count(*) FROM matched …    branch 2: aggregate ◀─┘ ─▶ sink c
+    sink c: SELECT count(*) FROM matched …    group 2: aggregate ◀─┘ ─▶ sink c
 
-A branch reads at most one earlier operator, the largest one. Others are computed again, with the
-same results, since all branches of a query process the same micro-batches. Non-deterministic
-expressions are evaluated once per branch.
+An output group reads at most one earlier operator, the largest one. Others are computed again, with
+the same results, since all groups of a query process the same micro-batches. Non-deterministic
+expressions are evaluated once per group.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from millstream.plan.nodes.traversal import (
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class OutputGroup:
     """Outputs with common steps.
 
     Attributes:
         outputs: Their numbers in the query.
         root: The last node that all of them read.
-        shared: The operator of an earlier branch whose results this branch reads.
+        shared: The operator of an earlier group whose results this group reads.
     """
 
     outputs: tuple[int, ...]
@@ -56,42 +56,42 @@ class Branch:
 
     @property
     def operators(self) -> tuple[Operator, ...]:
-        """The operators that the branch computes, from the sink to the sources."""
+        """The operators that the group computes, from the sink to the sources."""
         return tuple(_operators(self.root, [self.shared]))
 
     @property
     def source(self) -> Source | None:
-        """The source, if the branch has no operator."""
+        """The source, if the group has no operator."""
         found = upstream_of(self.root)
         return found if isinstance(found, Source) else None
 
 
-def branches_of(query: Query) -> tuple[Branch, ...]:
-    """Returns the branches of a query, in the order of their first outputs."""
+def output_groups_of(query: Query) -> tuple[OutputGroup, ...]:
+    """Returns the groups of a query, in the order of their first outputs."""
     grouped: dict[Source | UnionAll | Operator, list[int]] = {}
     for number, output in enumerate(query.outputs):
         grouped.setdefault(upstream_of(output.root), []).append(number)
-    found: list[Branch] = []
+    found: list[OutputGroup] = []
     computed: list[Operator] = []
     for numbers in grouped.values():
         root = _last_common_node([query.outputs[number].root for number in numbers])
         candidates = [each for each in operators_of(root) if each in computed]
         shared = max(candidates, key=lambda each: len(operators_of(each)), default=None)
-        found.append(Branch(tuple(numbers), root, shared))
+        found.append(OutputGroup(tuple(numbers), root, shared))
         computed += found[-1].operators
     return tuple(found)
 
 
 def query_operators(query: Query) -> tuple[Operator, ...]:
     """Returns every operator that a query computes. Its index is its number."""
-    return tuple(each for branch in branches_of(query) for each in branch.operators)
+    return tuple(each for group in output_groups_of(query) for each in group.operators)
 
 
 def operator_order(query: Query) -> tuple[int, ...]:
     """Returns the numbers of a query's operators, each after those that it reads."""
     found: list[int] = []
-    for branch in branches_of(query):
-        count = len(branch.operators)
+    for group in output_groups_of(query):
+        count = len(group.operators)
         found += reversed(range(len(found), len(found) + count))
     return tuple(found)
 
@@ -161,9 +161,9 @@ def named_streams(root: Node) -> set[str]:
     return {node.stream for node in nodes_of(root) if isinstance(node, Select) and node.stream}
 
 
-def computed_named_streams(branch: Branch) -> set[Select]:
-    """Returns the streams declared with CREATE STREAM that a branch computes itself."""
-    skipped = [branch.shared]
+def computed_named_streams(group: OutputGroup) -> set[Select]:
+    """Returns the streams declared with CREATE STREAM that a group computes itself."""
+    skipped = [group.shared]
 
     def walk(node: Node) -> Iterator[Select]:
         if not isinstance(node, Stateless) and node in skipped:
@@ -174,4 +174,4 @@ def computed_named_streams(branch: Branch) -> set[Select]:
         for each in children_of(node):
             yield from walk(each)
 
-    return set(walk(branch.root))
+    return set(walk(group.root))
