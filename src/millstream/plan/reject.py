@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from millstream.aggregate_functions import FUNCTIONS
 from millstream.errors import Place, PlanError
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
@@ -164,8 +165,8 @@ def function_name(node: exp.Expr, text: SourceText) -> str:
 def is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Any):  # any(x) of Spark; `= ANY (…)` is not Spark's
         return isinstance(node.this, exp.Paren)
-    only_over = isinstance(node, _WINDOW_ONLY)
-    return (isinstance(node, exp.AggFunc) and not only_over) or _anonymous_name(node) in _AGGREGATES
+    is_known = isinstance(node, exp.AggFunc) and not isinstance(node, _WINDOW_ONLY)
+    return is_known or _anonymous_name(node) in _ANONYMOUS_AGGREGATES
 
 
 def _anonymous_name(node: exp.Expr) -> str:
@@ -176,10 +177,12 @@ _WINDOW_ONLY = (
     *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.Ntile, exp.CumeDist),
     *(exp.Lag, exp.Lead, exp.NthValue),
 )
-# Aggregate functions of Spark that sqlglot does not know.
-_AGGREGATES = (
-    *("bitmap_construct_agg", "bitmap_or_agg", "count_min_sketch", "every", "histogram_numeric"),
-    *("hll_sketch_agg", "mean", "product", "schema_of_json_agg", "some", "std", "try_avg"),
+# Aggregate functions of Spark that sqlglot does not know: those of FUNCTIONS and others.
+_ANONYMOUS_AGGREGATES = frozenset(
+    spelling for each in FUNCTIONS.values() for spelling in each.spellings
+) | {
+    *("bitmap_construct_agg", "bitmap_or_agg", "count_min_sketch", "histogram_numeric"),
+    *("hll_sketch_agg", "product", "schema_of_json_agg", "try_avg"),
     *("try_sum", "bit_and", "bit_or", "bit_xor", "kurtosis", "skewness", "regr_count", "listagg"),
     *("string_agg", "percentile", "median", "mode", "grouping", "grouping_id"),
-)
+}

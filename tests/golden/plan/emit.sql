@@ -90,7 +90,7 @@ SELECT n FROM (SELECT count(*) AS n FROM orders WITH ('output.mode' = 'upsert'))
 
 -- max over rows that can be retracted
 SELECT max(n) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x
---> MS-PLAN-RETRACT at line 1, column 8: x retracts rows, and max does not support retraction. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
+--> MS-PLAN-RETRACT at line 1, column 8: x retracts rows, and max does not support retraction. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use one of count, count_distinct, sum, avg, stddev_samp, stddev_pop, var_samp, var_pop, collect_list, collect_set, bool_and, bool_or.
 
 -- a join with rows that can be retracted
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WITHIN 5 MINUTES ON o.customer_id = x.customer_id

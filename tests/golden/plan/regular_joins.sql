@@ -497,11 +497,11 @@ SELECT o.customer_id, count(*) AS n FROM orders o LEFT JOIN shipments s ON o.ord
 
 -- max over it
 SELECT o.customer_id, max(o.total) AS most FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id GROUP BY o.customer_id WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 23: the join retracts rows, and max does not support retraction. Give the join a time bound, or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
+--> MS-PLAN-RETRACT at line 1, column 23: the join retracts rows, and max does not support retraction. Give the join a time bound, or use one of count, count_distinct, sum, avg, stddev_samp, stddev_pop, var_samp, var_pop, collect_list, collect_set, bool_and, bool_or.
 
 -- max over it in a query below
 SELECT q.customer_id, max(q.total) AS most FROM (SELECT o.customer_id, o.total FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d')) q GROUP BY q.customer_id WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 23: q retracts rows, and max does not support retraction. Give the join in the query of q a time bound, or a WINDOW, or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
+--> MS-PLAN-RETRACT at line 1, column 23: q retracts rows, and max does not support retraction. Give the join in the query of q a time bound, or a WINDOW, or use one of count, count_distinct, sum, avg, stddev_samp, stddev_pop, var_samp, var_pop, collect_list, collect_set, bool_and, bool_or.
 
 -- sessions over it in a query without an alias
 SELECT count(*) AS n FROM (SELECT o.customer_id, o.event_time FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d')) WINDOW SESSION(GAP INTERVAL '1' MINUTE)

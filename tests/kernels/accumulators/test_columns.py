@@ -12,10 +12,10 @@ import pytest
 from tests.kernels.aggregate.harness import frame_of, types_of
 from tests.kernels.aggregate.oracle import Row
 
+from millstream.aggregate_functions import FUNCTIONS
 from millstream.errors import PlanError, RunError
 from millstream.kernels.accumulators.columns import Accumulators
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
-from millstream.plan.nodes import FUNCTIONS
 
 GREATEST = 2**63 - 1
 

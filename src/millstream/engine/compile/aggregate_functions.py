@@ -18,10 +18,8 @@ from millstream.engine.compile.expressions import spark_column
 from millstream.plan.expressions import Expression, template
 from millstream.plan.nodes import Call
 
-LIST_FUNCTIONS = ("collect_list", "collect_set")  # the result is a list of the argument's values
 _ORDERED = (IntegralType, DoubleType, DateType, TimestampType)
 _COUNTS = ("count", "count_distinct", "approx_count_distinct")
-SKETCHED = ("approx_count_distinct", "approx_percentile")
 
 
 def call_expression(call: Call) -> Expression:

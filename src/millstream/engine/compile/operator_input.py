@@ -12,7 +12,8 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, MapType, TimestampType
 
-from millstream.engine.compile.aggregate_functions import LIST_FUNCTIONS, result_types
+from millstream.aggregate_functions import FUNCTIONS
+from millstream.engine.compile.aggregate_functions import result_types
 from millstream.engine.compile.expressions import types_of
 from millstream.engine.compile.input_columns import (
     Field,
@@ -130,7 +131,7 @@ class OperatorInput:
     def _argument(self, name: str, call: Call, kind: DataType) -> str:
         """Returns the column of a call's argument, which calls with the same argument share."""
         assert call.argument is not None
-        is_converted = call.function not in LIST_FUNCTIONS
+        is_converted = not FUNCTIONS[call.function].collects
         known = self._arguments.setdefault((call.argument, is_converted), name)
         if known == name:
             value = self.value(call.argument)

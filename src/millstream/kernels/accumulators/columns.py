@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from millstream.aggregate_functions import FUNCTIONS
 from millstream.errors import PlanError, RunError
 from millstream.kernels.accumulators.accumulator import ROWS, WEIGHT, Accumulator
 from millstream.kernels.accumulators.basic import (
@@ -57,9 +58,8 @@ _ACCUMULATORS: dict[str, type[Accumulator]] = {
     "approx_count_distinct": DistinctSketch,
     "approx_percentile": QuantileSketch,
 }
-_RETRACTABLE: dict[str, type[Accumulator]] = {
-    **{name: _ACCUMULATORS[name] for name in ("count", "sum", "avg")},
-    **dict.fromkeys(("stddev_samp", "stddev_pop", "var_samp", "var_pop"), Variance),
+# Over an input that retracts, where another implementation is needed.
+_WEIGHTED: dict[str, type[Accumulator]] = {
     **dict.fromkeys(("bool_and", "bool_or"), BooleanCounts),
     **dict.fromkeys(("count_distinct", "collect_set", "collect_list"), ValueCounts),
 }
@@ -157,14 +157,14 @@ def _create(
     for argument in distinct_table_arguments:
         if call.function == "count_distinct" and call.argument == argument.name:
             return DistinctCount(argument, call, weighted, ansi)
-    maker = (_RETRACTABLE if weighted else _ACCUMULATORS).get(call.function)
-    if maker is None:
+    if weighted and not FUNCTIONS[call.function].can_retract:
         raise PlanError(
             "MS-PLAN-RETRACT",
             f"{call.function} does not support retractions, and its input retracts.",
             fix="Aggregate an input that does not change: EMIT FINAL without allowed lateness.",
         )
-    return maker(call, weighted, ansi)
+    made = _ACCUMULATORS[call.function]
+    return (_WEIGHTED.get(call.function, made) if weighted else made)(call, weighted, ansi)
 
 
 def _unique_columns(expressions: Iterable[pl.Expr]) -> list[pl.Expr]:

@@ -16,7 +16,7 @@ INHERITED_START, INHERITED_END = "_ws", "_we"  # in rows that inherit their wind
 class CallSpec:
     """An aggregate function: the columns it reads and the column it computes."""
 
-    function: str  # one of plan.nodes.FUNCTIONS
+    function: str  # one of FUNCTIONS
     name: str
     argument: str | None = None  # None: COUNT(*)
     filter: str | None = None  # for functions that read NULLs: a boolean column

@@ -7,8 +7,9 @@ from contextlib import suppress
 
 from sqlglot import exp
 
+from millstream.aggregate_functions import FUNCTIONS
 from millstream.errors import Place, PlanError
-from millstream.plan.build.aggregate_calls import GROWING_STATE, RETRACTABLE, AggregateCalls
+from millstream.plan.build.aggregate_calls import AggregateCalls
 from millstream.plan.build.emit import resolve_emit
 from millstream.plan.build.group_by import resolve_group_keys
 from millstream.plan.build.group_scope import GroupColumns, GroupScope
@@ -160,7 +161,7 @@ def _aggregate(
 
 def _find_growing_call(calls: AggregateCalls) -> str:
     """Returns the first function whose state grows with its values, or an empty string."""
-    return next((call.function for call in calls.unique if call.function in GROWING_STATE), "")
+    return next((call.function for call in calls.unique if FUNCTIONS[call.function].grows), "")
 
 
 def _session_over_changes(stream: OperatorInput, place: Place | None) -> PlanError:
@@ -175,12 +176,12 @@ def _session_over_changes(stream: OperatorInput, place: Place | None) -> PlanErr
 
 def _reject_changes(calls: AggregateCalls, stream: OperatorInput) -> None:
     for call, place in zip(calls.unique, calls.places, strict=True):
-        if call.function not in RETRACTABLE:
+        if not FUNCTIONS[call.function].can_retract:
             raise PlanError(
                 "MS-PLAN-RETRACT",
                 f"{stream.name} retracts rows, and {call.function} does not support retraction.",
                 fix=f"{retraction_fix(stream.node, stream.name)}, or use one of "
-                f"{', '.join(RETRACTABLE)}.",
+                f"{', '.join(each.name for each in FUNCTIONS.values() if each.can_retract)}.",
                 place=place,
             )
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from millstream.aggregate_functions import FUNCTIONS
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expression, column, join_with_and, template
 from millstream.plan.expressions.compose import parenthesise
 from millstream.plan.expressions.type_check import reject_aggregate_argument
-from millstream.plan.nodes import FUNCTIONS, Call
+from millstream.plan.nodes import Call
 from millstream.plan.reject import function_name, is_aggregate, not_supported, place_of
 from millstream.plan.resolve.expressions import ExpressionReader
 
@@ -42,16 +43,9 @@ _BY_CLASS: dict[type[exp.Expr], str] = {
     exp.ArgMax: "max_by",
     exp.ArgMin: "min_by",
 }
-_BY_NAME = {"mean": "avg", "std": "stddev_samp", "every": "bool_and", "some": "bool_or"}
+_BY_SPELLING = {spelling: each.name for each in FUNCTIONS.values() for spelling in each.spellings}
 _NULL_SENSITIVE = ("first", "last")
 _DISTINCT_INSENSITIVE = ("min", "max", "bool_and", "bool_or", "collect_set")
-GROWING_STATE = ("count_distinct", "collect_list", "collect_set")  # state grows with the values
-RETRACTABLE = (
-    *("count", "count_distinct", "sum", "avg", "collect_list", "collect_set"),
-    *("stddev_samp", "stddev_pop", "var_samp", "var_pop", "bool_and", "bool_or"),
-)
-
-
 _MODIFIERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
@@ -109,7 +103,7 @@ class AggregateCalls:
     def _function(self, inner: exp.Expr, node: exp.Expr) -> str:
         found = _BY_CLASS.get(type(inner))
         if found is None and isinstance(inner, exp.Anonymous):
-            found = _BY_NAME.get(inner.name.lower())
+            found = _BY_SPELLING.get(inner.name.lower())
         if found is None:
             text = self.expressions.scope.text
             raise _aggregate_error(

@@ -6,8 +6,9 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from millstream.aggregate_functions import FUNCTIONS
 from millstream.errors import PlanError
-from millstream.plan.build.aggregate_calls import GROWING_STATE, AggregateCalls, parse_call
+from millstream.plan.build.aggregate_calls import AggregateCalls, parse_call
 from millstream.plan.build.emit import resolve_emit
 from millstream.plan.build.joins.conjuncts import read_filters, split_conjunction
 from millstream.plan.build.operator_input import OperatorInput
@@ -36,8 +37,6 @@ from millstream.sql.limits import MAX_ROWS
 from millstream.sql.spans import span_of
 from millstream.temporal import LateAction
 
-_UNSUPPORTED = ("count_distinct", "approx_count_distinct", "approx_percentile")
-
 
 def plan_rows_over(tree: exp.Select, stream: OperatorInput, options: QueryOptions) -> Select:
     properties, place = options.properties, options.place
@@ -61,7 +60,7 @@ def plan_rows_over(tree: exp.Select, stream: OperatorInput, options: QueryOption
     terms = list(split_conjunction(qualify.this)) if qualify else []
     where = read_filters(terms, after)
     for call, call_place in zip(calls.unique, calls.places, strict=True):
-        if call.function in _UNSUPPORTED:
+        if not FUNCTIONS[call.function].supports_over:
             raise PlanError(
                 "MS-PLAN-AGGREGATE",
                 f"{call.function} is not supported with OVER.",
@@ -70,7 +69,7 @@ def plan_rows_over(tree: exp.Select, stream: OperatorInput, options: QueryOption
             )
     late = resolve_late_policy(properties, options.sinks)
     ttl = None
-    grows = any(call.function in GROWING_STATE for call in calls.unique) and None in preceding
+    grows = any(FUNCTIONS[call.function].grows for call in calls.unique) and None in preceding
     if frames[0].partition or grows or "state.ttl" in properties:
         cause = f"the state would keep rows of every partition of {stream.name} forever."
         ttl = resolve_state_ttl(properties, cause, time, stream.name, place, stream.node)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from millstream.aggregate_functions import FUNCTIONS
 from millstream.plan.expressions import Expression
 from millstream.plan.facts.column_lineage import equal_columns, trace_to_join, type_of
 from millstream.plan.facts.union import union_of
@@ -22,7 +23,6 @@ _HASHABLE_TYPES = (
     *("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "LONG", "BOOLEAN"),
     *("DATE", "TIMESTAMP", "STRING", "BINARY"),
 )
-_COLLECTING = ("collect_list", "collect_set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def _reads_unchanged(side: Input, shared: SharedShuffle, call: Call) -> bool:
     kind = type_of(side, name)
     if kind is None or name not in shared.columns or kind.startswith("MAP"):
         return False
-    return not (call.function in _COLLECTING and kind == "TIMESTAMP")
+    return not (FUNCTIONS[call.function].collects and kind == "TIMESTAMP")
 
 
 def _is_stored_unchanged(kind: str | None) -> bool:

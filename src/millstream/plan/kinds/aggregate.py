@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from millstream.aggregate_functions import FUNCTIONS
 from millstream.plan.document import Description, data, fact
 from millstream.plan.document.formats import calls_fact, lateness_fact, output_data, window_data
 from millstream.plan.expressions import Expression
@@ -25,7 +26,6 @@ from millstream.plan.kinds.stream_names import delay_behind_sources, input_name
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, Aggregate
 from millstream.temporal import Emit, Window, WindowKind, format_span
 
-_SKETCHES = ("approx_count_distinct", "approx_percentile")
 _LATER_ROW = "a later row of the key starts a new group"
 
 
@@ -139,7 +139,7 @@ def _native_call_limitation(node: Aggregate) -> str:
     for call in node.calls:
         if call.function in ("first", "last"):
             return f"Spark's own {call.function} uses arrival order, not event time"
-        if call.function in _SKETCHES:
+        if FUNCTIONS[call.function].is_sketch:
             return f"Spark's own {call.function} uses another sketch, with other results"
         if call.function == "count_distinct":
             return "Spark has no COUNT(DISTINCT …) over streams"

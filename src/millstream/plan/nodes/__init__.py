@@ -54,7 +54,6 @@ from millstream.plan.nodes.streams import (
 )
 from millstream.plan.nodes.tables import Broadcast, ReferenceTable
 from millstream.plan.nodes.values import (
-    FUNCTIONS,
     OP,
     WINDOW_END,
     WINDOW_START,
@@ -78,7 +77,6 @@ Operator = Join | SingleInput  # with state
 Node = Source | Select | TableJoin | UnionAll | Operator
 
 __all__ = [
-    "FUNCTIONS",
     "OP",
     "WINDOW_END",
     "WINDOW_START",

@@ -82,8 +82,8 @@ class Order:
 class Call:
     """A call of an aggregate function. Its argument is an expression over the input's alias.
 
-    `function` is one of FUNCTIONS. FILTER makes the argument NULL where the filter is not true.
-    Only functions that do not skip NULLs have it in `filter`.
+    `function` is one of `millstream.aggregate_functions.FUNCTIONS`. FILTER makes the argument NULL
+    where the filter is not true. Only functions that do not skip NULLs have it in `filter`.
     """
 
     function: State[str]
@@ -96,12 +96,6 @@ class Call:
     parameters: State[tuple[float, ...]] = ()  # percentiles; accuracy
 
 
-FUNCTIONS = (
-    *("count", "count_distinct", "sum", "avg", "min", "max"),
-    *("stddev_samp", "stddev_pop", "var_samp", "var_pop"),
-    *("first", "last", "approx_count_distinct", "approx_percentile", "collect_list"),
-    *("collect_set", "bool_and", "bool_or", "max_by", "min_by"),
-)
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
 WINDOW_UNTIL = "_window_until"  # the time until which rows of a pane are not late
 OP = "_op"
