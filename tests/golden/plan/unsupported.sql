@@ -7,8 +7,8 @@ SELECT * FROM orders LIMIT 5
 --> MS-PLAN-NOT-YET at line 1, column 22: LIMIT cannot be run yet. For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER (PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3.
 
 -- UNION
-SELECT order_id FROM orders UNION ALL SELECT order_id FROM shipments
---> MS-PLAN-NOT-YET at line 1, column 1: UNION cannot be run yet.
+SELECT order_id FROM orders UNION SELECT order_id FROM shipments
+--> MS-PLAN-UNION at line 1, column 42: UNION removes duplicates, which needs every row in state. Write UNION ALL, and SELECT DISTINCT over it if duplicates must be removed.
 
 -- LATERAL VIEW
 SELECT id, x FROM events LATERAL VIEW explode(xs) y AS x
