@@ -87,7 +87,7 @@ def _batch_seconds(spark: Any, sql: str, checkpoint: Path, base: Path) -> list[f
     try:
         while not job.wait(60):
             time.sleep(0)
-        progress = [dict(each) for each in job.running[0].query.recentProgress]
+        progress = [dict(each) for each in job.running[0].streaming_query.recentProgress]
     finally:
         job.stop()
     batches = [each for each in progress if each["numInputRows"]]

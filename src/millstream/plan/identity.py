@@ -6,10 +6,11 @@ beside it. A field is encoded by its own value only: durations in microseconds, 
 expressions by their canonical text. Texts of explain and of libraries are not part of it, so only a
 change of the plan changes an identity.
 
-The columns and filters above the last operator are output, and so is the location of a sink. Where
-results may be retracted they are state: with others, rows would be retracted that the sink never
-received. Columns of a source that no operator reads are output, and so is a watermark delay, since
-watermarks never decrease. Operators of the native engine depend on both.
+The columns and filters above the last operator are output, and so is the location of a sink. If
+results can be retracted, these are state: after a change, the job would retract rows that the sink
+never received. Columns of a source that no operator reads are output, and so is a watermark delay,
+since watermarks never decrease. Operators of the native engine depend on unread columns and on
+watermark delays.
 """
 
 from __future__ import annotations

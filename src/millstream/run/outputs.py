@@ -28,7 +28,7 @@ from millstream.plan.secrets import mask_secret
 from millstream.row_outcomes import RowOutcome
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.dataset_versions import remove_versions
-from millstream.run.dead_letter_queries import FILE as DEAD_LETTER_QUERIES
+from millstream.run.malformed_writers import FILE as DEAD_LETTER_QUERIES
 from millstream.run.settings import RunSettings
 from millstream.run.tables import FOLDER as TABLES
 from millstream.temporal import LateAction

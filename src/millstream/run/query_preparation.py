@@ -24,10 +24,10 @@ from millstream.plan.facts.side_outputs import queries_with_dead_letters
 from millstream.plan.facts.used_columns import used_columns
 from millstream.plan.nodes import Engine, Job, Query, SinkDef, Source
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.dead_letter_queries import record_dead_letter_queries
 from millstream.run.file_log import FileLog
 from millstream.run.job_sinks import JobSinks
 from millstream.run.ledger_store import LedgerStore
+from millstream.run.malformed_writers import record_malformed_writers
 from millstream.run.query import RunningQuery
 from millstream.run.query_writer import QueryWriter, sink_columns
 from millstream.run.state_limits import StateLimits
@@ -132,7 +132,7 @@ class QueryPreparation:
         """Decides which query writes what to sinks of late rows and dead letters that several
         queries share. Called once, when all queries are compiled."""
         self._sinks.late_operators = _shared_late_operators(queries)
-        self._sinks.malformed_writers = record_dead_letter_queries(self.checkpoint, self.queries)
+        self._sinks.malformed_writers = record_malformed_writers(self.checkpoint, self.queries)
 
     def open(self, query: QueryToOpen) -> PreparedQuery:
         ledger_store = LedgerStore.open(query.plan, query.checkpoint.ledger, query.first_batch)

@@ -59,7 +59,7 @@ class LabelledOutputReader:
             side.add_statistics(text)
         for each in self.counted_sources:
             malformed = sum(
-                found.sources.get(each.name, 0)
+                found.dead_letters.get(each.name, 0)
                 for reports in report.outputs.values()
                 for found in reports
                 if found.task != DRIVER  # files that are missing, which were never read

@@ -189,7 +189,7 @@ class OutputReader:
             side.add_statistics(text)
         if self.source is not None:
             malformed = sum(
-                each.sources.get(self.source, 0)
+                each.dead_letters.get(self.source, 0)
                 for reports in report.outputs.values()
                 for each in reports
                 if each.task != DRIVER

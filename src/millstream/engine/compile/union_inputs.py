@@ -47,7 +47,7 @@ def compile_with_branches(
         for number in range(len(branches)):
             own = compiled[number]
             packed_input, packer_spec = own.inputs[place]
-            packed.append((packed_input, replace(packer_spec, source=starts[place] + number)))
+            packed.append((packed_input, replace(packer_spec, target=starts[place] + number)))
             hash_from.append(own.hash_from[place])
             keys.append(own.keys[place])
             late += own.late[place : place + 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.plan.build.job import build_job
 from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.nodes import Query
-from millstream.run.dead_letter_queries import record_dead_letter_queries
+from millstream.run.malformed_writers import record_malformed_writers
 
 _SOURCES = """
 CREATE SOURCE s (id INT, t TIMESTAMP, WATERMARK FOR t AS t)
@@ -24,17 +24,17 @@ def _queries(*sinks: str, source: str = "s", clauses: str = "") -> tuple[Query, 
 
 
 def test_the_first_query_of_the_first_run_writes_in_all_runs(tmp_path):
-    assert record_dead_letter_queries(tmp_path, _queries("b", "c")) == {"s": "b"}
-    assert record_dead_letter_queries(tmp_path, _queries("a", "b", "c")) == {"s": "b"}
-    assert record_dead_letter_queries(tmp_path, _queries("a", "c")) == {"s": "a"}
+    assert record_malformed_writers(tmp_path, _queries("b", "c")) == {"s": "b"}
+    assert record_malformed_writers(tmp_path, _queries("a", "b", "c")) == {"s": "b"}
+    assert record_malformed_writers(tmp_path, _queries("a", "c")) == {"s": "a"}
 
 
 def test_dead_letters_without_a_sink_are_written_by_each_query(tmp_path):
-    assert record_dead_letter_queries(tmp_path, _queries("a", "b", source="r")) == {}
+    assert record_malformed_writers(tmp_path, _queries("a", "b", source="r")) == {}
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_query_that_stops_at_malformed_records_does_not_write_them(tmp_path):
     native = "WINDOW TUMBLING(INTERVAL 1 MINUTE) GROUP BY id WITH ('engine' = 'native')"
     queries = (*_queries("a", clauses=native), *_queries("b"))
-    assert record_dead_letter_queries(tmp_path, queries) == {"s": "b"}
+    assert record_malformed_writers(tmp_path, queries) == {"s": "b"}

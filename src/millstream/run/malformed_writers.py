@@ -18,7 +18,7 @@ from millstream.run.checkpoint import write_json
 FILE = "dead-letters.json"
 
 
-def record_dead_letter_queries(checkpoint: Path, queries: Sequence[Query]) -> dict[str, str]:
+def record_malformed_writers(checkpoint: Path, queries: Sequence[Query]) -> dict[str, str]:
     """Returns and stores the name of the query that writes, by source. The checkpoint is locked."""
     file = checkpoint / FILE
     recorded = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
