@@ -43,14 +43,16 @@ def compile_with_branches(
     starts = [0, *accumulate(map(len, aligned))]
     packed, hash_from, keys = [], [], []
     late: list[LateInput] = []
-    for place, branches in enumerate(aligned):
+    for input_number, branches in enumerate(aligned):
         for number in range(len(branches)):
             own = compiled[number]
-            packed_input, packer_spec = own.inputs[place]
-            packed.append((packed_input, replace(packer_spec, target=starts[place] + number)))
-            hash_from.append(own.hash_from[place])
-            keys.append(own.keys[place])
-            late += own.late[place : place + 1]
+            packed_input, packer_spec = own.inputs[input_number]
+            packed.append(
+                (packed_input, replace(packer_spec, target=starts[input_number] + number))
+            )
+            hash_from.append(own.hash_from[input_number])
+            keys.append(own.keys[input_number])
+            late += own.late[input_number : input_number + 1]
     return replace(
         first,
         inputs=tuple(packed),

@@ -84,9 +84,9 @@ class SideFacts:
     @property
     def state_size(self) -> str:
         """An estimate of the state if both streams advance equally fast."""
-        lag = self.delay if self.results_delay is None else self.results_delay
+        delay = self.delay if self.results_delay is None else self.results_delay
         span = (
-            self.expires_after + lag + (self.window or 0) + self.last_window_delay + self.lateness
+            self.expires_after + delay + (self.window or 0) + self.last_window_delay + self.lateness
         )
         copies = f" ({self.copies} windows per row)" if self.copies > 1 else ""
         return f"the last {format_span(max(span, 0))} of {self.name}{copies}"

@@ -50,8 +50,8 @@ def _row_expiry(join: RegularJoin, side: Input, changes: bool) -> str:
 def _side_state_size(join: RegularJoin, side: Input) -> str:
     if join.ttl is None:
         return f"all rows of {stream_name(side)}"
-    lag = results_delay(join)
-    span = join.ttl + (side.delay if lag is None else lag)
+    delay = results_delay(join)
+    span = join.ttl + (side.delay if delay is None else delay)
     return f"the last {format_span(span)} of {stream_name(side)}"
 
 

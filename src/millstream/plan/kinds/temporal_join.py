@@ -85,13 +85,15 @@ def _version_expiry(join: TemporalJoin) -> str:
 
 
 def _state_size(join: TemporalJoin) -> str:
-    lag = results_delay(join)
-    waits = format_span(_row_delay(join) + (join.left.delay if lag is None else lag))
+    delay = results_delay(join)
+    waits = format_span(_row_delay(join) + (join.left.delay if delay is None else delay))
     rows = f"the last {waits} of {stream_name(join.left)}"
     if join.direction is Direction.BACKWARD and join.tolerance is None:
         return f"{rows}, and one version per key of {stream_name(join.right)}"
     back = {Direction.BACKWARD: 1, Direction.FORWARD: 0, Direction.NEAREST: 2}[join.direction]
-    span = format_span(back * (join.tolerance or 0) + (join.right.delay if lag is None else lag))
+    span = format_span(
+        back * (join.tolerance or 0) + (join.right.delay if delay is None else delay)
+    )
     return f"{rows} and the last {span} of {stream_name(join.right)}"
 
 
