@@ -212,10 +212,10 @@ class JobRun:
         self.raise_failure()
 
     def _run_again(self) -> None:
-        """Starts all queries again, after their end, and waits until they have ended again."""
+        """Starts queries with state again, after their end, and waits until they have ended again."""
         for each in self.healthy():
             with self._recording_failure(each.plan):
-                if not self._is_stopping:
+                if query_operators(each.plan) and not self._is_stopping:
                     each.start_again(AVAILABLE_NOW)
         if self._is_stopping:  # possibly before a query was started
             self.stop()
