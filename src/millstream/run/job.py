@@ -212,7 +212,7 @@ class JobRun:
         self.raise_failure()
 
     def _run_again(self) -> None:
-        """Starts queries with state again, after their end, and waits until they have ended again."""
+        """Starts queries with state again, after their end, and waits for their second end."""
         for each in self.healthy():
             with self._recording_failure(each.plan):
                 if query_operators(each.plan) and not self._is_stopping:
