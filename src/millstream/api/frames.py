@@ -151,7 +151,7 @@ class Outputs:
         ('too_late',)
     """
 
-    query: CompiledQuery
+    compiled_query: CompiledQuery
     pipeline: Pipeline
 
     @property
@@ -194,8 +194,8 @@ class Outputs:
             )
 
         def write(frame: DataFrame, batch: int) -> None:
-            assert isinstance(self.query.reader, OutputReader)
-            caught = self.query.reader.batch(frame)
+            assert isinstance(self.compiled_query.reader, OutputReader)
+            caught = self.compiled_query.reader.batch(frame)
             # Whatever `rows` does with them, once or in part, the batch runs once and whole.
             main = caught.main.persist()
             main.count()
@@ -209,10 +209,10 @@ class Outputs:
                     (place, table) for (operator, place), table in side.late if operator == number
                 ]
                 if found:
-                    operator = self.query.operators[number]
+                    operator = self.compiled_query.operators[number]
                     late[name](operator.late_rows(frame.sparkSession, found), batch)
 
-        return self.query.stream.writeStream.foreachBatch(write)
+        return self.compiled_query.stream.writeStream.foreachBatch(write)
 
     def _late(self) -> list[tuple[int, str]]:
         return [
