@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 300
 FUZZERS ?= sql kernels pipelines kills
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test coverage lint fuzz bench soak clean
+.PHONY: help setup java demo test coverage lint fuzz chaos bench soak clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -47,6 +47,9 @@ lint: setup ## check with ruff, mypy and the import contracts
 fuzz: setup ## run the fuzzers with random seeds, each for FUZZ_SECONDS (300); FUZZERS="sql pipelines"
 	@status=0; for each in $(FUZZERS); do \
 	  $(BIN)/python -m tests.fuzz $$each --seconds $(FUZZ_SECONDS) || status=1; done; exit $$status
+
+chaos: setup ## kill jobs between Kafka, PostgreSQL and files KILLS=10 times each; their output must be exact
+	MILLSTREAM_KILLS=$(or $(KILLS),10) $(BIN)/python -m pytest tests/recovery -k kill --run-slow --run-service
 
 bench: setup ## run the benchmarks
 	@test -d bench || { echo "bench/ is missing: run this in a clone of the repository."; exit 1; }
