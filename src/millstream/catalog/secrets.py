@@ -5,6 +5,8 @@ from __future__ import annotations
 from millstream.errors import CatalogError, Place
 from millstream.secret_names import contains_secret
 
+ENVIRONMENT_FIX = "Remove it, and set it in the environment, such as PGPASSWORD for PostgreSQL."
+
 
 def reject_secret(what: str, text: str, place: Place | None = None) -> None:
     """Raises MS-CATALOG-SECRET if a text that would be stored contains a password."""
@@ -12,6 +14,6 @@ def reject_secret(what: str, text: str, place: Place | None = None) -> None:
         raise CatalogError(
             "MS-CATALOG-SECRET",
             f"{what} contains a password, and a catalog stores no secrets.",
-            fix="Remove it, and set it in the environment, such as PGPASSWORD for PostgreSQL.",
+            fix=ENVIRONMENT_FIX,
             place=place,
         )
