@@ -13,7 +13,7 @@ from tests.catalog.execution.month_end import NEW_RATES, MonthEnd
 from tests.cli.jobs import command
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.model import Definitions, ResolverRef, Status
 from millstream.catalog.store.open import open_catalog
 from millstream.catalog.stream_tables import StreamTables
@@ -120,7 +120,8 @@ def test_a_disabled_dataset_and_a_changed_file_are_errors(month_end: MonthEnd) -
 
 def tables_of(month_end: MonthEnd) -> StreamTables:
     return StreamTables(
-        lambda: open_catalog(month_end.base / "catalog.db"), resolvers=Resolvers(month_end.base)
+        lambda: open_catalog(month_end.base / "catalog.db"),
+        resolvers=ResolverRegistry(month_end.base),
     )
 
 

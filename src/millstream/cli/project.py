@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from millstream.cli import errors as fail
-from millstream.cli.catalog.opened import data_of, moment, opened, print_table
+from millstream.cli.catalog.context import data_of, moment, open_catalog, print_table
 from millstream.cli.errors import print_json, reported
 from millstream.cli.formats import count
 from millstream.cli.options import AsJson, CatalogUrl
@@ -97,7 +97,7 @@ def runs(
     """List runs, the newest first. Runs whose process is gone are shown as failed."""
     from millstream.catalog.lookup import require_project
 
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         found.writer.expire_runs()
         if name is not None:
             require_project(found.reader, name)

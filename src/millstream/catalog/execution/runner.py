@@ -21,7 +21,7 @@ from millstream.catalog.execution.output import (
     staging_folder,
     write_rows,
 )
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.execution.result_frame import result_frame
 from millstream.catalog.execution.result_hash import ObservedRows
 from millstream.catalog.execution.snapshot import SnapshotBuilder, choose_versions
@@ -49,7 +49,7 @@ class ProjectRunner:
     spark: SparkSession
     reader: CatalogReader
     writer: CatalogWriter
-    resolvers: Resolvers
+    resolvers: ResolverRegistry
     base: Path
     lease_seconds: float = LEASE_SECONDS
     owner: str = field(default_factory=new_owner)

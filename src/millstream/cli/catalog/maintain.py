@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli.catalog.opened import DatasetName, dataset_key, opened
+from millstream.cli.catalog.context import DatasetName, dataset_key, open_catalog
 from millstream.cli.errors import print_json, reported
 from millstream.cli.options import AsJson, CatalogUrl
 
@@ -41,7 +41,7 @@ def enable(
 def _set_status(
     dataset: str, version: int | None, catalog: str | None, as_json: bool, *, enabled: bool
 ) -> None:
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         key = dataset_key(dataset)
         (found.enable if enabled else found.disable)(key, version=version)
         name, status = found.dataset(key).name, "active" if enabled else "disabled"
