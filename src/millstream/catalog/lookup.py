@@ -11,8 +11,9 @@ from millstream.catalog.model import (
     DatasetVersion,
     Period,
     Project,
+    Run,
 )
-from millstream.errors import CatalogError
+from millstream.errors import CatalogError, ProjectError
 from millstream.suggestions import nearest
 
 
@@ -59,4 +60,16 @@ def require_project(reader: CatalogReader, name: str) -> Project:
     if found is None:
         fix = nearest(name, [project.name for project in reader.projects()])
         raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no project {name}.", fix=fix)
+    return found
+
+
+def require_run(reader: CatalogReader, run_id: UUID) -> Run:
+    """Returns a run by its ID."""
+    found = reader.find_run(run_id)
+    if found is None:
+        raise ProjectError(
+            "MS-PROJECT-RUN-UNKNOWN",
+            f"there is no run {run_id}.",
+            fix="List runs: millstream project runs",
+        )
     return found

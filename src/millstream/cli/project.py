@@ -28,6 +28,8 @@ Examples:
 
   millstream project runs month-end
 
+  millstream project show 5f6c1b0e-…
+
   millstream project replay 5f6c1b0e-… --verify
 """
 
@@ -107,6 +109,27 @@ def runs(
             return
         names = ("run", "project", "period", "started (UTC)", "status", "kind", "error")
         print_table(*names, rows=[_row(each) for each in listed])
+
+
+@app.command()
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="The ID of a run.")],
+    catalog: CatalogUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run: its status or error, and the versions, locations and hashes that it has read."""
+    from millstream.cli.run_snapshot import print_run
+
+    with open_catalog(catalog, as_json) as found:
+        from millstream.catalog.lookup import require_run
+        from millstream.catalog.project import parse_run_id
+
+        found.writer.expire_runs()
+        run = require_run(found.reader, parse_run_id(run_id))
+        if as_json:
+            print_json(data_of(run))
+        else:
+            print_run(run)
 
 
 @contextmanager

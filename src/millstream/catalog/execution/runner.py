@@ -26,7 +26,7 @@ from millstream.catalog.execution.result_frame import result_frame
 from millstream.catalog.execution.result_hash import ObservedRows
 from millstream.catalog.execution.snapshot import SnapshotBuilder, choose_versions
 from millstream.catalog.execution.validation import validate
-from millstream.catalog.lookup import require_period, require_project
+from millstream.catalog.lookup import require_period, require_project, require_run
 from millstream.catalog.model import (
     CatalogReader,
     CatalogWriter,
@@ -166,9 +166,7 @@ class ProjectRunner:
                 cause.add_note(f"The failure of the run {run.id} was not recorded: {error}")
 
     def _require_replayable(self, run_id: UUID) -> Run:
-        run = self.reader.find_run(run_id)
-        if run is None:
-            raise ProjectError("MS-PROJECT-RUN-UNKNOWN", f"there is no run {run_id}.")
+        run = require_run(self.reader, run_id)
         if run.status is not RunStatus.SUCCEEDED or run.snapshot is None or run.result is None:
             raise ProjectError(
                 "MS-PROJECT-REPLAY-STATUS",
