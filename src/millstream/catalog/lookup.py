@@ -12,6 +12,7 @@ from millstream.catalog.model import (
     Period,
     Project,
     Run,
+    Status,
 )
 from millstream.errors import CatalogError, ProjectError
 from millstream.suggestions import nearest
@@ -43,6 +44,14 @@ def require_version(
     if numbers:
         fix = f"It has versions {min(numbers)} to {max(numbers)}."
     raise CatalogError("MS-CATALOG-UNKNOWN", cause, fix=fix)
+
+
+def require_status(name: str) -> Status:
+    """Returns a status by name."""
+    if name not in {each.value for each in Status}:
+        cause = f"there is no status {name}."
+        raise CatalogError("MS-CATALOG-VALUE", cause, fix=nearest(name, Status))
+    return Status(name)
 
 
 def require_period(reader: CatalogReader, identifier: str) -> Period:

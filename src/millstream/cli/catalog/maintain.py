@@ -55,15 +55,11 @@ def migrate(catalog: CatalogUrl = None, as_json: AsJson = False) -> None:
     """Create the tables of a catalog in a database, or upgrade them to this version."""
     with reported(as_json):
         from millstream.catalog.store.catalog_url import parse_catalog_url
-        from millstream.catalog.store.database import connect
-        from millstream.catalog.store.migrate import migrate as upgrade
+        from millstream.catalog.store.migrate import migrate_at
 
-        database = connect(parse_catalog_url(catalog))
-        try:
-            before, after = upgrade(database)
-        finally:
-            database.close()
-        where = database.location.shown
+        location = parse_catalog_url(catalog)
+        before, after = migrate_at(location)
+        where = location.shown
         if as_json:
             print_json({"catalog": where, "before": before, "after": after})
         elif before == after:
