@@ -13,6 +13,7 @@ from millstream.cli import errors as fail
 from millstream.cli.catalog.context import data_of, moment, open_catalog, print_table
 from millstream.cli.errors import print_json, reported
 from millstream.cli.formats import count
+from millstream.cli.interrupt import signals_as_interrupts
 from millstream.cli.options import AsJson, CatalogUrl
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ def _opened(name: str, url: str | None, cores: int | None) -> Iterator[CatalogPr
         before = active_session()
         spark = before or session(SPARK, cores, ends=True)
         try:
-            yield catalog.project(name, spark=spark)
+            with signals_as_interrupts():  # so that the catalog records that a run has ended
+                yield catalog.project(name, spark=spark)
         finally:
             if before is None:
                 spark.stop()

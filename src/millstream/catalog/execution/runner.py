@@ -17,6 +17,7 @@ from millstream.catalog.execution.lease import LEASE_SECONDS, LOST, LeaseKeeper,
 from millstream.catalog.execution.output import (
     check_replaceable,
     output_path,
+    reject_other_project,
     replace_output,
     staging_folder,
     write_rows,
@@ -77,6 +78,7 @@ class ProjectRunner:
             chosen = choose_versions(reader, project)
         path = output_path(project.output, self.base, found.identifier)
         check_replaceable(path)
+        reject_other_project(path, project.name, self.reader)
         run = self.writer.create_run(
             project=project.name,
             project_revision=project.revision,
@@ -153,6 +155,9 @@ class ProjectRunner:
                 yield
         except MillstreamError as error:
             self._fail(run, RunFailure(error.code, str(error)), error)
+            raise
+        except KeyboardInterrupt as error:
+            self._fail(run, RunFailure("MS-PROJECT-FAILED", "The run was interrupted."), error)
             raise
         except BaseException as error:
             self._fail(run, RunFailure("MS-PROJECT-FAILED", type(error).__name__), error)
