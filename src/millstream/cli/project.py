@@ -211,5 +211,8 @@ def _show(run: Run, *, as_json: bool) -> None:
     if changing:
         names = ", ".join(dict.fromkeys(changing))
         print(f"  not reproducible: the rows of these tables may change: {names}")
+    if run.result.row_count == 0:
+        name = run.snapshot.input.dataset_name
+        print(f"The result is empty: no row of {name} belongs to {run.period}, or no row matches.")
     if run.replay_of is not None:
         print(f"The result is the same as that of the run {run.replay_of}. No output was written.")
