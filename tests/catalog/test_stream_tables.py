@@ -57,6 +57,8 @@ def test_a_job_keeps_its_version_when_it_is_started_again(
     order(base, "B")
     run(base)
     assert result(base) == {"A": 1.5, "B": 1.5}
+    explained = command("explain", base / "job.sql", "--catalog", base / "catalog.db")
+    assert explained.stdout.endswith("\ndataset fx version 1\n")
     (recorded,) = base.rglob("catalog.json")
     assert json.loads(recorded.read_text()) == {"chosen": {"fx": 1}, "pinned": {}}
     run(base, "", "--fresh")
@@ -95,6 +97,10 @@ def test_explain_shows_the_dataset_and_errors_name_the_place(month_end: MonthEnd
     done = command("explain", job, "--catalog", base / "catalog.db")
     assert done.exit_code == 0, done.output
     assert "CATALOG.fx.v1" in done.stdout
+    assert done.stdout.endswith("\ndataset fx version 1\n")
+    job.write_text(SQL.format(version=""))
+    data = json.loads(command("explain", job, "--catalog", base / "catalog.db", "--json").stdout)
+    assert data["datasets"] == {"fx": [1]}
     job.write_text(SQL.format(version=" FOR VERSION AS OF 9"))
     done = command("explain", job, "--catalog", base / "catalog.db")
     assert done.exit_code == 2
