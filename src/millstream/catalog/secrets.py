@@ -5,8 +5,6 @@ from __future__ import annotations
 from millstream.errors import CatalogError, Place
 from millstream.secret_names import contains_secret
 
-ENVIRONMENT_FIX = "Remove it, and set it in the environment, such as PGPASSWORD for PostgreSQL."
-
 
 def reject_secret(what: str, text: str, place: Place | None = None) -> None:
     """Raises MS-CATALOG-SECRET if a text that would be stored contains a password."""
@@ -14,6 +12,6 @@ def reject_secret(what: str, text: str, place: Place | None = None) -> None:
         raise CatalogError(
             "MS-CATALOG-SECRET",
             f"{what} contains a password, and a catalog stores no secrets.",
-            fix=ENVIRONMENT_FIX,
+            fix="Remove it, and set it in the environment, such as PGPASSWORD for PostgreSQL.",
             place=place,
         )

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from millstream.catalog.definitions.values import (
+    ENVIRONMENT_FIX,
     ColumnType,
     Day,
     Identifier,
@@ -40,7 +41,6 @@ from millstream.catalog.model import (
     Status,
     TemporalMode,
 )
-from millstream.catalog.secrets import ENVIRONMENT_FIX
 from millstream.secret_names import is_secret_name
 from millstream.suggestions import nearest
 

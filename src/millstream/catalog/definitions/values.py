@@ -10,10 +10,10 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from millstream.catalog.secrets import ENVIRONMENT_FIX
 from millstream.catalog.types import canonical_type
 from millstream.secret_names import contains_secret
 
+ENVIRONMENT_FIX = "Remove it, and set it in the environment, such as PGPASSWORD for PostgreSQL."
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PROJECT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
