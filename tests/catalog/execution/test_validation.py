@@ -330,10 +330,19 @@ def test_functions_that_are_not_deterministic_are_rejected(
     assert len(found) == len(NONDETERMINISTIC)
 
 
-def test_an_expression_that_makes_several_rows_is_rejected(
+def test_an_expression_that_has_not_one_value_for_each_row_is_rejected(
     spark: SparkSession, month_end: MonthEnd
 ) -> None:
-    month_end.apply(UpdateOperation((), (Assignment("c", "explode(array(1, 2))"),)))
-    (found,) = problems(month_end, spark)
-    assert found.code == "MS-PROJECT-ASSIGNMENT"
-    assert "generator" in found.cause
+    texts = ("explode(array(1, 2))", "sum(amount)", "1 + max(amount)", "nosuch(amount)")
+    month_end.apply(
+        UpdateOperation((), tuple(Assignment(f"c{n}", text) for n, text in enumerate(texts)))
+    )
+    found = problems(month_end, spark)
+    assert {each.code for each in found} == {"MS-PROJECT-ASSIGNMENT"}
+    generator, *aggregates, function = [each.cause for each in found]
+    assert "generator" in generator
+    assert aggregates == 2 * [
+        "Assignment expression failed to compile: it has an aggregate function, and the value of "
+        "each row is computed on its own."
+    ]
+    assert function == "Assignment expression failed to compile: there is no function nosuch."
