@@ -128,7 +128,8 @@ def test_a_run_that_is_terminated_is_recorded_as_failed_and_leaves_no_files(
         "millstream.catalog.execution.runner.replace_output",
         lambda *_: os.kill(os.getpid(), signal.SIGTERM),
     )
-    run("project run month-end --period 2026-01", exit_code=130)
+    done = run("project run month-end --period 2026-01", exit_code=130)
+    assert done.stderr.endswith("Interrupted. A run that had not ended is recorded as failed.\n")
     (only,) = runs()
     assert (only["status"], only["failure"]["message"]) == ("failed", "The run was interrupted.")
     assert list((books / "out").iterdir()) == []

@@ -146,6 +146,9 @@ def _opened(name: str, url: str | None, cores: int | None) -> Iterator[CatalogPr
         try:
             with signals_as_interrupts():  # so that the catalog records that a run has ended
                 yield catalog.project(name, spark=spark)
+        except KeyboardInterrupt:
+            sys.stderr.write("\nInterrupted. A run that had not ended is recorded as failed.\n")
+            raise
         finally:
             if before is None:
                 spark.stop()
