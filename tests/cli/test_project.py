@@ -30,7 +30,7 @@ def test_a_run_is_shown_with_what_it_has_read(tmp_path: Path):
         )
         writer.record_snapshot(run.id, "a:1", snapshot(None))
         writer.fail_run(run.id, "a:1", RunFailure("MS-PROJECT-FILE-CHANGED", "fx.csv has changed."))
-    done = command("project", "show", run.id, "--catalog", url)
+    done = command("project", "show", str(run.id), "--catalog", url)
     assert done.exit_code == 0, done.output
     first, *lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert first == f"run {run.id}: month-end revision 2, 2026-01"
@@ -43,7 +43,7 @@ def test_a_run_is_shown_with_what_it_has_read(tmp_path: Path):
         "",
         "Spark 4.1.0, Millstream 0.1.0, time zone UTC, ANSI mode",
     ]
-    data = json.loads(command("project", "show", run.id, "--catalog", url, "--json").stdout)
+    data = json.loads(command("project", "show", str(run.id), "--catalog", url, "--json").stdout)
     assert (data["failure"]["code"], data["period"]) == ("MS-PROJECT-FILE-CHANGED", "2026-01")
-    done = command("project", "show", uuid4(), "--catalog", url)
+    done = command("project", "show", str(uuid4()), "--catalog", url)
     assert "MS-PROJECT-RUN-UNKNOWN\nthere is no run" in done.stderr
