@@ -18,7 +18,7 @@ from millstream.kernels.over_aggregate.kernel import OverAggregate
 from millstream.plan.build.job import build_job
 from millstream.plan.nodes import RowsOver as RowsOverNode
 from millstream.plan.nodes import WindowJoin as JoinNode
-from millstream.plan.nodes.traversal import operators_in_order
+from millstream.plan.nodes.traversal import operators_of
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Window
 from millstream.values import JoinType
 
@@ -63,7 +63,7 @@ class Chain:
             tumbling=rng.randint(1, 12), sliding=slide * rng.randint(2, 4), slide=slide,
             last=last, offset=rng.randrange(last), delay=self.delay,
         )  # fmt: skip
-        join, waiting, outer = operators_in_order(build_job(text).pipelines[0].root)
+        outer, waiting, join = operators_of(build_job(text).pipelines[0].root)
         assert isinstance(join, JoinNode)
         assert isinstance(waiting, RowsOverNode)
         assert isinstance(outer, JoinNode)
