@@ -21,7 +21,7 @@ import psutil
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.execution.runner import ProjectRunner
 from millstream.catalog.model import (
     Assignment,
@@ -92,7 +92,7 @@ def _measure(spark: SparkSession, base: Path, rows: int, rounds: int, say: Say) 
     _write(spark, base, rows)
     catalog = open_catalog(base / "catalog.db", create=True)
     _publish(catalog, base)
-    runner = ProjectRunner(spark, catalog.reader, catalog.writer, Resolvers(base), base)
+    runner = ProjectRunner(spark, catalog.reader, catalog.writer, ResolverRegistry(base), base)
     runner.activate(_PROJECT.name)
     say(f"{rows:,} working rows, three joins, {rounds} rounds")
     seconds: dict[str, list[float]] = {"by hand": [], "project": []}

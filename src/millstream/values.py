@@ -59,16 +59,23 @@ class Pane:
     after: int = 0
 
 
+OR_NULL = "null or "  # of operators that NULL fulfils, too
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A comparison of a table's column with constants, which a database evaluates as Spark does:
-    integers, strings and booleans.
+    integers, strings and booleans. Broadcast tables also compare dates, written as YYYY-MM-DD, and
+    accept NULL beside a comparison.
 
     `in` has one value or more, `null` and `not null` have none, the others have one.
     """
 
     column: str
-    op: Literal["=", "<>", "<", "<=", ">", ">=", "in", "null", "not null"]
+    op: Literal[
+        "=", "<>", "<", "<=", ">", ">=", "in", "null", "not null",
+        "null or <", "null or <=", "null or >", "null or >=",
+    ]  # fmt: skip
     values: tuple[int | str | bool, ...] = ()
 
 

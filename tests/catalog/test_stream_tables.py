@@ -13,7 +13,7 @@ from tests.catalog.execution.month_end import NEW_RATES, MonthEnd
 from tests.cli.jobs import command
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.model import Definitions, ResolverRef, Status
 from millstream.catalog.store.open import open_catalog
 from millstream.catalog.stream_tables import StreamTables
@@ -57,6 +57,8 @@ def test_a_job_keeps_its_version_when_it_is_started_again(
     order(base, "B")
     run(base)
     assert result(base) == {"A": 1.5, "B": 1.5}
+    explained = command("explain", base / "job.sql", "--catalog", base / "catalog.db")
+    assert explained.stdout.endswith("\ndataset fx version 1\n")
     (recorded,) = base.rglob("catalog.json")
     assert json.loads(recorded.read_text()) == {"chosen": {"fx": 1}, "pinned": {}}
     run(base, "", "--fresh")
@@ -95,6 +97,10 @@ def test_explain_shows_the_dataset_and_errors_name_the_place(month_end: MonthEnd
     done = command("explain", job, "--catalog", base / "catalog.db")
     assert done.exit_code == 0, done.output
     assert "CATALOG.fx.v1" in done.stdout
+    assert done.stdout.endswith("\ndataset fx version 1\n")
+    job.write_text(SQL.format(version=""))
+    data = json.loads(command("explain", job, "--catalog", base / "catalog.db", "--json").stdout)
+    assert data["datasets"] == {"fx": [1]}
     job.write_text(SQL.format(version=" FOR VERSION AS OF 9"))
     done = command("explain", job, "--catalog", base / "catalog.db")
     assert done.exit_code == 2
@@ -120,7 +126,8 @@ def test_a_disabled_dataset_and_a_changed_file_are_errors(month_end: MonthEnd) -
 
 def tables_of(month_end: MonthEnd) -> StreamTables:
     return StreamTables(
-        lambda: open_catalog(month_end.base / "catalog.db"), resolvers=Resolvers(month_end.base)
+        lambda: open_catalog(month_end.base / "catalog.db"),
+        resolvers=ResolverRegistry(month_end.base),
     )
 
 

@@ -366,11 +366,3 @@ def test_the_help_of_the_catalog_shows_each_command(verb: str):
     done = command("catalog", "--help")
     assert f"millstream catalog {verb}" in done.stdout
     assert catalog(verb, "--help").exit_code == 0
-
-
-def test_runs_of_an_unknown_project_are_an_error(tmp_path: Path):
-    url = tmp_path / "catalog.db"
-    Catalog.open(url).close()
-    done = command("project", "runs", "month-end", "--catalog", url)
-    assert done.exit_code != 0
-    assert "MS-CATALOG-UNKNOWN\nthere is no project month-end." in done.stderr

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +117,19 @@ def test_a_failed_run_ends_with_1_and_its_reason_is_listed(books: Path) -> None:
     assert json.loads(done.stdout)["error"]["code"] == "MS-PROJECT-FILE-CHANGED"
     done = run("project replay nonsense", exit_code=2)
     assert done.stderr.startswith("MS-PROJECT-RUN-UNKNOWN\n")
+
+
+def test_a_run_that_is_terminated_is_recorded_as_failed_and_leaves_no_files(
+    books: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(*ALL)
+    run("project activate month-end")
+    monkeypatch.setattr(
+        "millstream.catalog.execution.runner.replace_output",
+        lambda *_: os.kill(os.getpid(), signal.SIGTERM),
+    )
+    done = run("project run month-end --period 2026-01", exit_code=130)
+    assert done.stderr.endswith("Interrupted. A run that had not ended is recorded as failed.\n")
+    (only,) = runs()
+    assert (only["status"], only["failure"]["message"]) == ("failed", "The run was interrupted.")
+    assert list((books / "out").iterdir()) == []

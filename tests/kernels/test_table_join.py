@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -102,4 +104,23 @@ def test_a_row_is_emitted_once_for_each_row_of_its_key() -> None:
 )
 def test_conditions_hold_as_in_sql(condition: Condition, expected: list[bool | None]) -> None:
     column = pa.chunked_array([pa.array([1, 2, 3, None], pa.int32())])
+    assert evaluate_condition(condition, column).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (Condition("c", "=", ("2026-01-02",)), [False, True, False, None]),
+        (Condition("c", "<", ("2026-01-02",)), [True, False, False, None]),
+        (Condition("c", "null or <", ("2026-01-02",)), [True, False, False, True]),
+        (Condition("c", "null or <=", ("2026-01-02",)), [True, True, False, True]),
+        (Condition("c", "null or >", ("2026-01-02",)), [False, False, True, True]),
+        (Condition("c", "null or >=", ("2026-01-02",)), [False, True, True, True]),
+    ],
+)
+def test_conditions_compare_dates_and_accept_null(
+    condition: Condition, expected: list[bool | None]
+) -> None:
+    days = [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3), None]
+    column = pa.chunked_array([pa.array(days, pa.date32())])
     assert evaluate_condition(condition, column).to_pylist() == expected

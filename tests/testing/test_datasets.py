@@ -61,6 +61,26 @@ expect:
   out:
     rows: [{{id: A, rate: 1.5}}]
 """
+BITEMPORAL = f"""
+name: a left join with the rates that are valid on a day
+sql: |
+  CREATE SINK out AS
+  SELECT o.id, fx.rate FROM orders o
+  LEFT JOIN CATALOG.fx ON o.currency = fx.currency AND fx.since <= DATE '2026-01-01'
+    AND (fx.until IS NULL OR DATE '2026-01-01' < fx.until)
+inputs:{ORDERS}
+  CATALOG.fx:
+    schema: {{currency: string, rate: double, since: date, until: date}}
+    rows:
+      - {{currency: EUR, rate: 1.1, since: 2025-01-01, until: 2026-01-01}}
+      - {{currency: EUR, rate: 1.2, since: 2026-01-01, until: 2026-01-02}}
+      - {{currency: EUR, rate: 1.3, since: 2026-01-02}}
+      - {{currency: EUR, rate: 1.4, since: 2026-01-01}}
+      - {{currency: CHF, rate: 1.5, since: 2026-01-02}}
+expect:
+  out:
+    rows: [{{id: A, rate: 1.2}}, {{id: A, rate: 1.4}}, {{id: B, rate: null}}]
+"""
 
 
 def case_of(text: str, folder: Path) -> Case:
@@ -71,7 +91,12 @@ def case_of(text: str, folder: Path) -> Case:
 
 
 @pytest.mark.parametrize(
-    ("text", "engines"), [(BROADCAST, ("columnar", "native")), (AS_OF, ("columnar",))]
+    ("text", "engines"),
+    [
+        (BROADCAST, ("columnar", "native")),
+        (BITEMPORAL, ("columnar", "native")),
+        (AS_OF, ("columnar",)),
+    ],
 )
 def test_the_rows_of_a_dataset_are_an_input(
     spark: SparkSession, tmp_path: Path, text: str, engines: tuple[str, ...]

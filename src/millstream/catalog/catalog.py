@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from millstream.catalog.lookup import require_dataset, require_version
+from millstream.catalog.lookup import require_dataset, require_status, require_version
 from millstream.catalog.model import (
     CatalogReader,
     CatalogWriter,
@@ -21,8 +21,6 @@ from millstream.catalog.model import (
     Project,
     Status,
 )
-from millstream.errors import CatalogError
-from millstream.suggestions import nearest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +56,7 @@ class Catalog:
                 value of `MILLSTREAM_CATALOG`, or `millstream-catalog.db` in the working directory.
                 User and password may be left to PGUSER and PGPASSWORD.
             create: Whether to create a SQLite file that does not exist. The tables of a PostgreSQL
-                database are created by `millstream catalog migrate`.
+                database are created by `migrate`.
 
         Returns:
             The catalog. Close it, or use it as a context manager.
@@ -70,6 +68,20 @@ class Catalog:
         from millstream.catalog.store.open import open_catalog
 
         return cls(open_catalog(url, create=create))
+
+    @staticmethod
+    def migrate(url: str | os.PathLike[str] | None = None) -> None:
+        """Creates the tables of a catalog, or upgrades those of an earlier version of Millstream.
+
+        Args:
+            url: The location of the catalog, as in `open`.
+
+        Example:
+            >>> ms.Catalog.migrate(folder / "catalog.db")
+        """
+        from millstream.catalog.store.migrate import migrate_at
+
+        migrate_at(url)
 
     def close(self) -> None:
         """Closes the connections to the database.
@@ -129,21 +141,14 @@ class Catalog:
             >>> [(each.name, each.latest_version) for each in catalog.datasets()]
             [('fx', 1)]
         """
-        if status is not None and status not in {each.value for each in Status}:
-            raise CatalogError(
-                "MS-CATALOG-VALUE", f"there is no status {status}.", fix=nearest(status, Status)
-            )
-        wanted = Status(status) if status is not None else None
+        wanted = None if status is None else require_status(status)
         return self.reader.datasets(status=wanted, after=after, limit=limit)
 
     def dataset(self, key: DatasetKey) -> Dataset:
-        """Returns a dataset.
+        """Returns the definition of a dataset.
 
         Args:
             key: Its name or ID.
-
-        Returns:
-            The definition of the dataset.
 
         Example:
             >>> [column.name for column in catalog.dataset("fx").table.columns]
@@ -221,9 +226,8 @@ class Catalog:
             spark: The session of its runs; by default the active one, or a new local one.
             base: Where relative paths of outputs and resolvers begin; by default the working
                 directory.
-            resolvers: Further resolvers by name, which projects and datasets can use like the
-                built-in ones. Each is a function of `config` and `base` that returns a
-                `millstream.catalog.Resolver`.
+            resolvers: Further resolvers by name. Each is a function of `config` and `base` that
+                returns a `millstream.catalog.Resolver`.
 
         Returns:
             The project. A name that is not known is an error when the project is used.
@@ -244,7 +248,7 @@ class Catalog:
             path: A folder of YAML files, or one file.
 
         Returns:
-            The changes that `apply` would make.
+            The changes.
 
         Example:
             >>> catalog.plan(folder / "definitions").changes

@@ -11,8 +11,10 @@ from millstream.catalog.model import (
     DatasetVersion,
     Period,
     Project,
+    Run,
+    Status,
 )
-from millstream.errors import CatalogError
+from millstream.errors import CatalogError, ProjectError
 from millstream.suggestions import nearest
 
 
@@ -44,6 +46,14 @@ def require_version(
     raise CatalogError("MS-CATALOG-UNKNOWN", cause, fix=fix)
 
 
+def require_status(name: str) -> Status:
+    """Returns a status by name."""
+    if name not in {each.value for each in Status}:
+        cause = f"there is no status {name}."
+        raise CatalogError("MS-CATALOG-VALUE", cause, fix=nearest(name, Status))
+    return Status(name)
+
+
 def require_period(reader: CatalogReader, identifier: str) -> Period:
     """Returns a period by its identifier."""
     found = reader.find_period(identifier)
@@ -59,4 +69,16 @@ def require_project(reader: CatalogReader, name: str) -> Project:
     if found is None:
         fix = nearest(name, [project.name for project in reader.projects()])
         raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no project {name}.", fix=fix)
+    return found
+
+
+def require_run(reader: CatalogReader, run_id: UUID) -> Run:
+    """Returns a run by its ID."""
+    found = reader.find_run(run_id)
+    if found is None:
+        raise ProjectError(
+            "MS-PROJECT-RUN-UNKNOWN",
+            f"there is no run {run_id}.",
+            fix="List runs: millstream project runs",
+        )
     return found

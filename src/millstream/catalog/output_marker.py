@@ -13,9 +13,14 @@ def write_marker(folder: Path, run: UUID) -> None:
     (folder / MARKER).write_text(f"{run}\n", encoding="utf-8")
 
 
+def run_of_output(folder: Path) -> UUID | None:
+    """Returns the run that has written a folder; None if no run has, or it cannot be read."""
+    try:
+        return UUID((folder / MARKER).read_text(encoding="utf-8").strip())
+    except (OSError, ValueError):
+        return None
+
+
 def is_output_of(folder: Path, run: UUID) -> bool:
     """Whether a folder is the output of a run. A folder that cannot be read is not."""
-    try:
-        return (folder / MARKER).read_text(encoding="utf-8").strip() == str(run)
-    except (OSError, UnicodeDecodeError):
-        return False
+    return run_of_output(folder) == run

@@ -112,12 +112,12 @@ class CatalogProject:
         return self.reader.runs(project=self.name, period=period)
 
     def _runner(self) -> ProjectRunner:
-        from millstream.catalog.execution.resolvers import Resolvers
+        from millstream.catalog.execution.resolver_registry import ResolverRegistry
         from millstream.catalog.execution.runner import ProjectRunner
         from millstream.engine.runtime.session import session
 
         spark = self.spark or session(SPARK)
-        resolvers = Resolvers(self.base).with_factories(self.resolvers or {})
+        resolvers = ResolverRegistry(self.base).with_factories(self.resolvers or {})
         return ProjectRunner(spark, self.reader, self.writer, resolvers, self.base)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.execution.built_in_resolvers import DataLocation
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.lookup import require_dataset, require_version
 from millstream.catalog.model import (
     CatalogReader,
@@ -51,7 +51,7 @@ class StreamTables:
 
     open: Callable[[], OpenCatalog]
     recorded: Mapping[str, int] = field(default_factory=dict)
-    resolvers: Resolvers = field(default_factory=lambda: Resolvers(Path.cwd()))
+    resolvers: ResolverRegistry = field(default_factory=lambda: ResolverRegistry(Path.cwd()))
     chosen: dict[str, int] = field(default_factory=dict)
     pinned: dict[str, list[int]] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from millstream.cli.errors import print_json, reported
-from millstream.cli.load_job import load_job, placed_in
+from millstream.cli.load_job import load_checkpoint, load_job, placed_in
 from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
 
 EPILOG = """
@@ -44,9 +44,13 @@ def explain(
         from millstream.catalog.stream_tables import stream_tables
         from millstream.plan.explain.render import explain as as_text
         from millstream.plan.explain.render import explain_json
+        from millstream.run.dataset_versions import DatasetVersions, recorded_versions
         from millstream.run.settings import settings_of
 
-        loaded = load_job(job, variables, engine, stream_tables(catalog))
+        recorded = recorded_versions(load_checkpoint(job, variables)).chosen
+        tables = stream_tables(catalog, recorded)
+        loaded = load_job(job, variables, engine, tables)
+        datasets = DatasetVersions(tables.chosen, tables.pinned)
         with placed_in(job):
             settings = settings_of(loaded, job)
             if check:
@@ -54,8 +58,11 @@ def explain(
 
                 analyze_job(loaded, settings)
         if as_json:
-            print_json(explain_json(loaded))
+            versions = {"datasets": datasets.by_name} if datasets.by_name else {}
+            print_json({**explain_json(loaded), **versions})
         else:
             print(as_text(loaded), end="")
+            for line in datasets.lines():
+                print(f"dataset {line}")
             if check:
                 print("\nSpark accepts all queries.")

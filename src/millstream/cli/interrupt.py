@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Thread, current_thread, main_thread
 from types import FrameType, TracebackType
@@ -43,6 +43,23 @@ def interruptible(work: Callable[[], T]) -> T:
     if failed:
         raise failed[0]
     return result[0]
+
+
+@contextmanager
+def signals_as_interrupts() -> Iterator[None]:
+    """Handles SIGTERM and SIGHUP like Ctrl-C, for which PySpark also cancels the jobs of a session.
+    What is ignored, as SIGHUP below nohup, stays ignored."""
+    interrupt = signal.getsignal(signal.SIGINT)
+    before = {}
+    if current_thread() is main_thread() and callable(interrupt):
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(each) is not signal.SIG_IGN:
+                before[each] = signal.signal(each, interrupt)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _exit(number: int, _: FrameType | None) -> None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from millstream.cli import errors as fail
-from millstream.cli.catalog.opened import data_of, moment, opened, print_table
+from millstream.cli.catalog.context import data_of, moment, open_catalog, print_table
 from millstream.cli.errors import print_json, reported
 from millstream.cli.formats import count
+from millstream.cli.interrupt import signals_as_interrupts
 from millstream.cli.options import AsJson, CatalogUrl
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ Examples:
   millstream project run month-end --period 2026-01
 
   millstream project runs month-end
+
+  millstream project show 5f6c1b0e-…
 
   millstream project replay 5f6c1b0e-… --verify
 """
@@ -97,7 +100,7 @@ def runs(
     """List runs, the newest first. Runs whose process is gone are shown as failed."""
     from millstream.catalog.lookup import require_project
 
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         found.writer.expire_runs()
         if name is not None:
             require_project(found.reader, name)
@@ -107,6 +110,27 @@ def runs(
             return
         names = ("run", "project", "period", "started (UTC)", "status", "kind", "error")
         print_table(*names, rows=[_row(each) for each in listed])
+
+
+@app.command()
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="The ID of a run.")],
+    catalog: CatalogUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run: its status or error, and the versions, locations and hashes that it has read."""
+    from millstream.cli.run_snapshot import print_run
+
+    with open_catalog(catalog, as_json) as found:
+        from millstream.catalog.lookup import require_run
+        from millstream.catalog.project import parse_run_id
+
+        found.writer.expire_runs()
+        run = require_run(found.reader, parse_run_id(run_id))
+        if as_json:
+            print_json(data_of(run))
+        else:
+            print_run(run)
 
 
 @contextmanager
@@ -120,7 +144,11 @@ def _opened(name: str, url: str | None, cores: int | None) -> Iterator[CatalogPr
         before = active_session()
         spark = before or session(SPARK, cores, ends=True)
         try:
-            yield catalog.project(name, spark=spark)
+            with signals_as_interrupts():  # so that the catalog records that a run has ended
+                yield catalog.project(name, spark=spark)
+        except KeyboardInterrupt:
+            sys.stderr.write("\nInterrupted. A run that had not ended is recorded as failed.\n")
+            raise
         finally:
             if before is None:
                 spark.stop()
@@ -186,5 +214,8 @@ def _show(run: Run, *, as_json: bool) -> None:
     if changing:
         names = ", ".join(dict.fromkeys(changing))
         print(f"  not reproducible: the rows of these tables may change: {names}")
+    if run.result.row_count == 0:
+        name = run.snapshot.input.dataset_name
+        print(f"The result is empty: no row of {name} belongs to {run.period}, or no row matches.")
     if run.replay_of is not None:
         print(f"The result is the same as that of the run {run.replay_of}. No output was written.")

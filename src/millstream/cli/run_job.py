@@ -80,6 +80,8 @@ def execute(request: Request) -> int:
             request = replace(request, job=job)
         for line in summarize_run(request.job, settings):
             request.say(line)
+        for line in request.datasets.lines():
+            request.say(f"dataset     {line}")
         for line in describe_resumed_changes(request.job, settings):
             request.say(line)
         if request.as_json:

@@ -99,7 +99,10 @@ def read(text: str, file: str) -> list[Document]:
         mark = error.problem_mark or error.context_mark
         place = Place(mark.line + 1, mark.column + 1, file=file) if mark else None
         cause = f"the file is not YAML: {error.problem or error.context}."
-        raise YamlError(Fault.SYNTAX, cause, place=place) from None
+        fix = "Correct what is before this place: indentation, brackets, quotes."
+        if r"'\t'" in cause:
+            fix = "Indent with spaces, not with tabs."
+        raise YamlError(Fault.SYNTAX, cause, fix, place) from None
     except yaml.YAMLError as error:
         raise YamlError(Fault.SYNTAX, f"{file} is not YAML: {error}") from None
 

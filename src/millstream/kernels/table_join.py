@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.kernels.core.key_index import Ints, KeyIndex
-from millstream.values import Condition
+from millstream.values import OR_NULL, Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,10 @@ def evaluate_condition(condition: Condition, column: pa.ChunkedArray) -> pa.Chun
             return pc.is_in(column, pa.array(condition.values).cast(column.type))
         case _:
             value = pa.scalar(condition.values[0])
-            return _COMPARED[condition.op](column, value)
+            if pa.types.is_date(column.type):
+                value = value.cast(column.type)
+            compared = _COMPARED[condition.op.removeprefix(OR_NULL)](column, value)
+            return pc.fill_null(compared, True) if condition.op.startswith(OR_NULL) else compared
 
 
 _COMPARED = {

@@ -28,6 +28,18 @@ class DatasetVersions:
     chosen: dict[str, int] = field(default_factory=dict)
     pinned: dict[str, list[int]] = field(default_factory=dict)
 
+    @property
+    def by_name(self) -> dict[str, list[int]]:
+        """All versions of each dataset that the job reads."""
+        names = sorted({*self.chosen, *self.pinned})
+        chosen = {name: {self.chosen[name]} if name in self.chosen else set() for name in names}
+        return {name: sorted({*chosen[name], *self.pinned.get(name, ())}) for name in names}
+
+    def lines(self) -> Iterator[str]:
+        """Describes the versions, one dataset in a line."""
+        for name, numbers in self.by_name.items():
+            yield f"{name} version {_list(numbers)}"
+
 
 def recorded_versions(checkpoint: Path) -> DatasetVersions:
     """Returns the versions that a checkpoint contains; none for a new checkpoint."""

@@ -115,7 +115,8 @@ JOIN = (
     [
         ("- a list\n", "MS-CATALOG-YAML", 1, 1, "this is not a definition"),
         ("just text\n", "MS-CATALOG-YAML", 1, 1, "Begin with datasets:, periods: or projects:."),
-        ("a: [1\n", "MS-CATALOG-YAML", 2, 1, "the file is not YAML"),
+        ("a: [1\n", "MS-CATALOG-YAML", 2, 1, "Correct what is before this place"),
+        ("a:\n\t- 1\n", "MS-CATALOG-YAML", 2, 1, "Indent with spaces, not with tabs."),
         ("dataset:\n  - a\n", "MS-CATALOG-KEY", 1, 1, "Did you mean datasets?"),
         (ONE + "    nme: b\n", "MS-CATALOG-KEY", 4, 5, "'nme' is unknown here. Did you mean name?"),
         (ONE + "    name: b\n", "MS-CATALOG-DUPLICATE", 4, 5, "'name' is repeated"),
@@ -127,7 +128,7 @@ JOIN = (
         (
             ONE.replace("INT", "INTT"),
             *("MS-CATALOG-VALUE", 3, 28),
-            "datasets[1].main_table.columns.x: 'INTT' is not a type; known: boolean",
+            "datasets[1].main_table.columns.x: 'INTT' is not a type. Known: boolean",
         ),
         (
             ONE.replace("x: INT", "_period: STRING"),
@@ -161,7 +162,17 @@ JOIN = (
             "'none', 'period' or 'bitemporal'",
         ),
         ("datasets:\n  - name: a\n", "MS-CATALOG-VALUE", 2, 5, "datasets[1] has no key 'main_tabl"),
-        ("datasets: {name: a}\n", "MS-CATALOG-VALUE", 1, 1, "datasets: "),
+        (
+            "datasets: {name: a}\n",
+            *("MS-CATALOG-VALUE", 1, 1),
+            "datasets is a mapping. It must be a list.",
+        ),
+        (ONE + "    description: [a]\n", "MS-CATALOG-VALUE", 4, 5, "is a list. It must be a text."),
+        (
+            ONE + "    resolver: {name: jdbc, config: 'postgresql://u:hunter2@db/x'}\n",
+            *("MS-CATALOG-VALUE", 4, 28),
+            "config is not a value that is possible here. It must be a mapping.",
+        ),
         (
             ONE + "    resolver: {name: jdbc, config: {url: 'postgresql://u:hunter2@db/x'}}\n",
             *("MS-CATALOG-VALUE", 4, 37),
@@ -185,28 +196,33 @@ JOIN = (
         (
             "periods:\n  - {identifier: ../a, start: 2026-02-01, end: 2026-03-01}\n",
             *("MS-CATALOG-VALUE", 2, 6),
-            "periods[1].identifier",
+            "periods[1].identifier: '../a' is not an identifier. Use letters, digits,",
         ),
         (
             PROJECT.replace("input: a", "input: {dataset_version: 1}"),
             *("MS-CATALOG-VALUE", 3, 5),
-            "needs exactly one of dataset and dataset_id; it has neither",
+            "it has neither of the keys dataset and dataset_id. Name the dataset",
         ),
         (
             PROJECT.replace("input: a", "input: {dataset: a, dataset_version: 0}"),
             *("MS-CATALOG-VALUE", 3, 25),
-            "projects[1].input.dataset_version",
+            "dataset_version is 0. It must be greater than or equal to 1.",
+        ),
+        (
+            PROJECT.replace("name: p", "name: 2p"),
+            *("MS-CATALOG-VALUE", 2, 5),
+            "'2p' is not the name of a project. Use letters, digits, _ and -",
         ),
         (JOIN, "MS-CATALOG-KEY", 9, 27, "Did you mean on?"),
         (
             PROJECT + "    operations:\n      - type: delete\n        arguments: {}\n",
             *("MS-CATALOG-VALUE", 6, 9),
-            "projects[1].operations[1].type",
+            "projects[1].operations[1].type is 'delete'. It must be 'update'.",
         ),
         (
             PROJECT.replace("output: out", "output: {location: out, format: jdbc}"),
             *("MS-CATALOG-VALUE", 4, 29),
-            "a result is written to files",
+            "a result cannot be written as jdbc. Use parquet, csv or json.",
         ),
     ],
 )
@@ -216,6 +232,7 @@ def test_a_mistake_is_reported_with_its_place(tmp_path, text, code, line, column
     found = error.value
     assert found.code == code, str(found)
     assert words in f"{found.cause} {found.fix}"
+    assert found.fix
     assert found.place == Place(line, column, file=str(tmp_path / "f.yaml"))
     assert "hunter2" not in str(found)
 
@@ -232,7 +249,8 @@ def test_the_days_of_a_period_are_dates(tmp_path: Path, key, day):
         load_definitions(write(tmp_path, f=text))
     assert error.value.code == "MS-CATALOG-VALUE"
     assert error.value.cause.startswith(f"periods[1].{key}: ")
-    assert error.value.cause.endswith(" is not a day; write it as YYYY-MM-DD, such as 2026-01-31.")
+    assert error.value.cause.endswith(" is not a day.")
+    assert error.value.fix == "Write it as YYYY-MM-DD, such as 2026-01-31."
     assert error.value.place is not None
     assert error.value.place.line == (3 if key == "start" else 4)
 
@@ -310,5 +328,5 @@ def _error_of(folder: Path) -> CatalogError | None:
 
 def test_an_alias_is_a_name(tmp_path: Path):
     folder = write(tmp_path, projects=PROJECTS.replace("alias: fx", "alias: 2fx"))
-    with pytest.raises(CatalogError, match="'2fx' is not a name: use letters, digits and _"):
+    with pytest.raises(CatalogError, match=r"'2fx' is not a name\. Use letters, digits and _"):
         load_definitions(folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from millstream.catalog.execution import runner as module
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.execution.runner import ProjectRunner
 from millstream.catalog.store.open import open_catalog
 from millstream.engine.runtime.session import local_session
@@ -29,7 +29,7 @@ if __name__ == "__main__":
         local_session(1),
         catalog.reader,
         catalog.writer,
-        Resolvers(base),
+        ResolverRegistry(base),
         base,
         lease_seconds=float(lease),
     ).run("month-end", "2026-01")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.execution.runner import ProjectRunner
 from millstream.catalog.model import (
     Assignment,
@@ -135,7 +135,9 @@ class MonthEnd:
 
     def runner(self, spark: SparkSession, **settings: Any) -> ProjectRunner:
         reader, writer = self.catalog.reader, self.catalog.writer
-        return ProjectRunner(spark, reader, writer, Resolvers(self.base), self.base, **settings)
+        return ProjectRunner(
+            spark, reader, writer, ResolverRegistry(self.base), self.base, **settings
+        )
 
     def output(self, period: str = "2026-01") -> list[tuple[Any, ...]]:
         """Returns the output of a period by id."""

@@ -136,6 +136,11 @@ def test_an_alias_is_unique_within_its_operation() -> None:
     assert problems[0].cause == "Join alias 'FX' is already used in this operation"
 
 
+def test_columns_of_an_alias_that_is_the_name_of_the_table_are_no_second_problem() -> None:
+    found = problem([fx("transactions", "amount = transactions.rate")])
+    assert found.code == "MS-PROJECT-ALIAS-TABLE"
+
+
 def test_a_stored_column_must_not_exist_already() -> None:
     problems: list[MillstreamError] = []
     operation = UpdateOperation((fx(on="true"),))

@@ -218,6 +218,20 @@ def test_a_folder_that_no_run_has_written_is_not_replaced(
     assert mine.read_text() == "keep"
 
 
+def test_the_output_of_another_project_is_not_replaced(
+    spark: SparkSession, month_end: MonthEnd
+) -> None:
+    month_end.apply()
+    first = run(month_end, spark)
+    month_end.apply(name="other")
+    runner = month_end.runner(spark)
+    runner.activate("other")
+    with pytest.raises(ProjectError, match=rf"project month-end \(run {first.id}\)") as caught:
+        runner.run("other", "2026-01")
+    assert caught.value.code == "MS-PROJECT-OUTPUT"
+    assert month_end.output() == RESULT
+
+
 def test_a_run_that_failed_cannot_be_replayed(spark: SparkSession, month_end: MonthEnd) -> None:
     month_end.apply(UpdateOperation((), (Assignment("amount", "amount / (id - 1)"),)))
     with pytest.raises(ProjectRunError, match=r"MS-PROJECT-FAILED.*Division by zero"):

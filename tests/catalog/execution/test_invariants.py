@@ -13,7 +13,7 @@ from tests.catalog.execution.month_end import FX, NEW_RATES, SEGMENT, USD, Month
 from tests.catalog.samples import ENVIRONMENT
 
 from millstream.catalog.definitions.load import load_definitions
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.execution.snapshot import SnapshotBuilder, choose_versions
 from millstream.catalog.execution.validation import InvalidProjectError
 from millstream.catalog.model import Assignment, ResolverSnapshot, RuntimeJoin, UpdateOperation
@@ -27,7 +27,7 @@ def resolve(month_end: MonthEnd, *operations: UpdateOperation) -> ResolverSnapsh
     reader = month_end.catalog.reader
     period = reader.find_period("2026-01")
     assert period is not None
-    builder = SnapshotBuilder(Resolvers(month_end.base), project, period, ENVIRONMENT)
+    builder = SnapshotBuilder(ResolverRegistry(month_end.base), project, period, ENVIRONMENT)
     return builder.build(choose_versions(reader, project))
 
 

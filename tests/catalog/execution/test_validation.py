@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.catalog.execution.month_end import FX, FX_ON, SEGMENT, SEGMENT_OF, USD, MonthEnd
 
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.execution.validation import InvalidProjectError, validate
 from millstream.catalog.model import (
     Assignment,
@@ -191,7 +191,7 @@ def test_a_wrong_input_or_output_is_a_problem(
 def check(month_end: MonthEnd, *operations: UpdateOperation, **changes: Any) -> list[str]:
     """Returns the causes of the problems that are found without Spark."""
     project = month_end.apply(*operations, **changes)
-    resolvers = Resolvers(month_end.base)
+    resolvers = ResolverRegistry(month_end.base)
     try:
         validate(None, month_end.catalog.reader, project, resolvers, month_end.base)
     except InvalidProjectError as error:
@@ -255,7 +255,7 @@ def test_an_override_must_be_used_and_given_once(month_end: MonthEnd) -> None:
     project = month_end.apply(UpdateOperation(), resolver_overrides=(given[0],))
     reader, base = month_end.catalog.reader, month_end.base
     with pytest.raises(InvalidProjectError, match="MS-PROJECT-OVERRIDE: there is a resolver"):
-        validate(None, reader, project, Resolvers(base), base)
+        validate(None, reader, project, ResolverRegistry(base), base)
 
 
 def test_types_of_one_operation_are_those_of_the_operations_before_it(
@@ -330,10 +330,19 @@ def test_functions_that_are_not_deterministic_are_rejected(
     assert len(found) == len(NONDETERMINISTIC)
 
 
-def test_an_expression_that_makes_several_rows_is_rejected(
+def test_an_expression_that_has_not_one_value_for_each_row_is_rejected(
     spark: SparkSession, month_end: MonthEnd
 ) -> None:
-    month_end.apply(UpdateOperation((), (Assignment("c", "explode(array(1, 2))"),)))
-    (found,) = problems(month_end, spark)
-    assert found.code == "MS-PROJECT-ASSIGNMENT"
-    assert "generator" in found.cause
+    texts = ("explode(array(1, 2))", "sum(amount)", "1 + max(amount)", "nosuch(amount)")
+    month_end.apply(
+        UpdateOperation((), tuple(Assignment(f"c{n}", text) for n, text in enumerate(texts)))
+    )
+    found = problems(month_end, spark)
+    assert {each.code for each in found} == {"MS-PROJECT-ASSIGNMENT"}
+    generator, *aggregates, function = [each.cause for each in found]
+    assert "generator" in generator
+    assert aggregates == 2 * [
+        "Assignment expression failed to compile: it has an aggregate function, and the value of "
+        "each row is computed on its own."
+    ]
+    assert function == "Assignment expression failed to compile: there is no function nosuch."

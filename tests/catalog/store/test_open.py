@@ -14,8 +14,9 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from tests.catalog.samples import add_dataset
-from tests.services.postgres import Postgres
+from tests.services.postgres import USER, Postgres
 
+from millstream.catalog.catalog import Catalog
 from millstream.catalog.store import database as database_module
 from millstream.catalog.store import migrate as migrate_module
 from millstream.catalog.store.catalog_url import parse_catalog_url
@@ -204,6 +205,17 @@ def test_a_migration_of_a_current_catalog_changes_nothing(catalog_url: str):
     fx = add_dataset(catalog, "fx")
     assert migrate(catalog.database) == (REVISION, REVISION)
     assert catalog.reader.find_dataset("fx") == fx
+
+
+@pytest.mark.service
+def test_the_tables_of_postgresql_are_created_in_python(postgres: Postgres):
+    postgres.run("CREATE DATABASE migrated")
+    url = f"postgresql://{USER}:{postgres.password}@127.0.0.1:{postgres.port}/migrated"
+    with pytest.raises(CatalogError, match="MS-CATALOG-NONE"):
+        Catalog.open(url)
+    Catalog.migrate(url)
+    with Catalog.open(url) as catalog:
+        assert catalog.datasets() == []
 
 
 @pytest.mark.parametrize(

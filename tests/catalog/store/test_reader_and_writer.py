@@ -80,7 +80,7 @@ def test_versions_are_numbered_from_one(catalog: OpenCatalog):
 
 def test_a_version_has_the_content_that_was_published(catalog: OpenCatalog):
     clock = datetime(2026, 2, 1, 8, 30, 0, 123456, tzinfo=UTC)
-    writer = replace(catalog.writer, clock=lambda: clock)
+    writer = replace(catalog.writer, clock=lambda _: clock)
     fx = add_dataset(catalog, "fx")
     given = replace(content("sha256:1"), options={"delimiter": ";"}, note="January")
     files = (VersionFile("b/2.csv", 7, 5, "ff"), VersionFile("a.csv", 2**40, 2**62, "ee"))

@@ -21,6 +21,7 @@ from millstream.catalog.model import (
 )
 from millstream.catalog.output_marker import write_marker
 from millstream.catalog.project import CatalogProject
+from millstream.catalog.store import clock
 from millstream.catalog.store.open import OpenCatalog
 from millstream.catalog.store.writer import DatabaseWriter
 from millstream.errors import CatalogError, ProjectError
@@ -32,7 +33,7 @@ RESULT = RunResult(
 
 
 def _at(catalog: OpenCatalog, time: datetime) -> DatabaseWriter:
-    return replace(catalog.writer, clock=lambda: time)
+    return replace(catalog.writer, clock=lambda _: time)
 
 
 def _create(writer: DatabaseWriter, output: str | None = "/out", owner: str = "a") -> Run:
@@ -116,6 +117,21 @@ def test_a_renewed_lease_keeps_a_run_alive(catalog: OpenCatalog):
     assert catalog.writer.expire_runs(NOON + timedelta(seconds=100)) == []
     (expired,) = catalog.writer.expire_runs(NOON + timedelta(seconds=111))
     assert (expired.id, expired.status) == (run.id, RunStatus.FAILED)
+
+
+def test_leases_in_postgresql_use_the_clock_of_the_server(catalog: OpenCatalog, monkeypatch):
+    run = _create(catalog.writer)
+    monkeypatch.setattr(clock, "utc_now", lambda: datetime.now(UTC) + timedelta(hours=1))
+    expired = catalog.writer.expire_runs()
+    renewed = _create(catalog.writer, output="/elsewhere")
+    if catalog.database.location.is_sqlite:  # its processes share a computer
+        assert [each.id for each in expired] == [run.id]
+    else:
+        assert expired == []
+        assert abs(renewed.started_at - run.started_at) < timedelta(minutes=1)
+        renewed = catalog.writer.renew_lease(run.id, "a", 60)
+        assert renewed.lease.expires_at - run.lease.expires_at < timedelta(minutes=1)
+        assert renewed.lease.expires_at.tzinfo is UTC
 
 
 FAILURE = RunFailure("MS-RUN-FILE", "a.csv is gone.")

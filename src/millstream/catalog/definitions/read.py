@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -14,11 +15,19 @@ from millstream.documents import yaml_text
 from millstream.documents.yaml_loader import Fault
 from millstream.documents.yaml_text import Document, YamlError
 from millstream.errors import CatalogError
+from millstream.secret_names import contains_secret
 from millstream.sql.limits import MAX_YAML_CHARACTERS, read_text
 from millstream.suggestions import nearest
 
 _SUFFIXES = (".yaml", ".yml")
 _TEST = ".test.yaml"
+_SHOWN = 60  # characters of a wrong value
+_TYPE_NAMES = (
+    (re.compile(r"^a valid (tuple|list)$"), "a list"),
+    (re.compile(r"^a valid dictionary( or instance of \w+| or object .*)?$"), "a mapping"),
+    (re.compile(r"^a valid string$"), "a text"),
+    (re.compile(r"^a valid integer$"), "an integer"),
+)
 _CODES: Mapping[Fault, str] = {
     Fault.SYNTAX: "MS-CATALOG-YAML",
     Fault.VALUE: "MS-CATALOG-VALUE",
@@ -98,9 +107,34 @@ def _readable_error(detail: ErrorDetails, document: Document) -> CatalogError:
     if detail["type"] == "missing":
         cause = f"{_path_text(path[:-1]) or 'the file'} has no key {path[-1]!r}."
         return CatalogError("MS-CATALOG-VALUE", cause, fix="Add it.", place=place)
-    reason = detail["msg"].removeprefix("Value error, ").rstrip(".")
-    cause = f"{where}: {reason[:1].lower()}{reason[1:]}."
-    return CatalogError("MS-CATALOG-VALUE", cause, place=place)
+    if detail["type"] == "wrong_value":
+        cause, fix = f"{where}: {detail['ctx']['cause']}.", detail["ctx"]["fix"]
+    else:
+        cause, fix = f"{where} is {_shown(detail['input'])}.", _requirement(detail["msg"])
+    return CatalogError("MS-CATALOG-VALUE", cause, fix=fix, place=place)
+
+
+def _shown(value: object) -> str:
+    """Returns a value as it is shown in an error: only what is short and no secret."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None:
+        return "empty"
+    shown = repr(value) if isinstance(value, str) else str(value)
+    is_shown = len(shown) <= _SHOWN and not contains_secret(shown)
+    return shown if is_shown else "not a value that is possible here"
+
+
+def _requirement(message: str) -> str:
+    """Returns pydantic's message as a sentence, with YAML's names of types."""
+    text = message.removeprefix("Input should be ").rstrip(".")
+    if text == message.rstrip("."):
+        return f"{text}."
+    for pattern, name in _TYPE_NAMES:
+        text = pattern.sub(name, text)
+    return f"It must be {text}."
 
 
 def _path_text(path: Sequence[str | int]) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from datetime import date, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -15,12 +12,26 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    StringConstraints,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
+from millstream.catalog.definitions.values import (
+    ENVIRONMENT_FIX,
+    ColumnType,
+    Day,
+    Identifier,
+    Name,
+    ProjectName,
+    Setting,
+    Text,
+    as_list,
+    as_text,
+    mapping_of,
+    without_secret,
+    wrong_value,
+)
 from millstream.catalog.model import (
     PERIOD,
     PERIOD_FROM,
@@ -30,71 +41,11 @@ from millstream.catalog.model import (
     Status,
     TemporalMode,
 )
-from millstream.catalog.types import canonical_type
-from millstream.secret_names import contains_secret, is_secret_name
+from millstream.secret_names import is_secret_name
 from millstream.suggestions import nearest
 
-_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _RESERVED = {column.name for column in (PERIOD, PERIOD_FROM, PERIOD_TO)}
 _NESTED = ("array", "map", "struct")
-
-
-def _text(value: object) -> object:
-    """YAML reads 2026 as a number and 2026-01-31 as a date; as identifiers they are text."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float | date) else value
-
-
-def _day(value: object) -> date:
-    """Pydantic would read numbers as Unix times."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
-    if isinstance(value, str) and _ISO_DAY.fullmatch(value):
-        with suppress(ValueError):
-            return date.fromisoformat(value)
-    shown = value if isinstance(value, bool | int | float | datetime) else repr(value)
-    raise ValueError(f"{shown} is not a day; write it as YYYY-MM-DD, such as 2026-01-31")
-
-
-def _name(value: str) -> str:
-    if not value.isascii() or not value.isidentifier():
-        raise ValueError(f"{value!r} is not a name: use letters, digits and _, no digit first")
-    return value
-
-
-def _without_secret(value: str) -> str:
-    if contains_secret(value):
-        raise ValueError(
-            "it contains a password, and a catalog stores no secrets; set it in the environment, "
-            "such as PGPASSWORD for PostgreSQL"
-        )
-    return value
-
-
-def _list(value: object) -> object:
-    """Allows a single name in place of a list with one name."""
-    return [value] if isinstance(value, str) else value
-
-
-def _mapping(key: str) -> BeforeValidator:
-    """Allows a single value in place of a mapping with one key."""
-    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
-
-
-Name = Annotated[str, StringConstraints(max_length=128), AfterValidator(_name)]
-ProjectName = Annotated[
-    str, StringConstraints(max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")
-]
-Text = Annotated[str, StringConstraints(min_length=1)]
-ColumnType = Annotated[str, AfterValidator(canonical_type)]
-Identifier = Annotated[
-    str,
-    BeforeValidator(_text),
-    StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"),
-]
-Day = Annotated[date, BeforeValidator(_day)]
-Setting = Annotated[str, BeforeValidator(_text), AfterValidator(_without_secret)]
 
 
 class Spec(BaseModel):
@@ -112,7 +63,8 @@ class ResolverSpec(Spec):
     def _no_secrets(cls, config: dict[str, str]) -> dict[str, str]:
         for name in config:
             if is_secret_name(name):
-                raise ValueError(f"{name} is a secret, and a catalog stores no secrets")
+                cause = f"{name} is a secret, and a catalog stores no secrets"
+                raise wrong_value(cause, ENVIRONMENT_FIX)
         return config
 
 
@@ -120,7 +72,7 @@ class TableSpec(Spec):
     name: Name | None = None
     columns: dict[Text, ColumnType] = Field(min_length=1)
     temporal_mode: TemporalMode = TemporalMode.NONE
-    key: Annotated[tuple[Text, ...], BeforeValidator(_list)] = ()
+    key: Annotated[tuple[Text, ...], BeforeValidator(as_list)] = ()
 
     @field_validator("columns")
     @classmethod
@@ -128,9 +80,11 @@ class TableSpec(Spec):
         seen: set[str] = set()
         for name in columns:
             if name.lower() in seen:
-                raise ValueError(f"the column {name} differs from another only in letter case")
+                cause = f"the column {name} differs from another only in letter case"
+                raise wrong_value(cause, "Rename one of them.")
             if name.lower() in _RESERVED:
-                raise ValueError(f"the column {name} is added by the temporal mode; leave it out")
+                cause = f"the column {name} is added by the temporal mode"
+                raise wrong_value(cause, "Remove it.")
             seen.add(name.lower())
         return columns
 
@@ -153,13 +107,14 @@ def _declared_key(key: Sequence[str], columns: Mapping[str, str]) -> tuple[str, 
     for name in key:
         column = declared.get(name.lower())
         if name.lower() in _RESERVED:
-            raise ValueError(f"{name} is added to the key by the temporal mode; leave it out")
+            raise wrong_value(f"{name} is added to the key by the temporal mode", "Remove it.")
         if column is None:
-            raise ValueError(f"{name} is not a column. {nearest(name, columns)}".rstrip())
+            raise wrong_value(f"{name} is not a column", nearest(name, columns))
         if column in found:
-            raise ValueError(f"{name} is named twice")
+            raise wrong_value(f"{column} is named twice", "Remove one.")
         if columns[column].startswith(_NESTED):
-            raise ValueError(f"{name} is {columns[column]}, which cannot be part of a key")
+            cause = f"{name} is {columns[column]}, which cannot be part of a key"
+            raise wrong_value(cause, "Use columns without fields and elements.")
         found.append(column)
     return tuple(found)
 
@@ -170,7 +125,7 @@ class DatasetSpec(Spec):
     id: UUID | None = None
     description: str = ""
     status: Status | None = None
-    resolver: Annotated[ResolverSpec, _mapping("name")] | None = None
+    resolver: Annotated[ResolverSpec, mapping_of("name")] | None = None
 
 
 class PeriodSpec(Spec):
@@ -183,7 +138,8 @@ class PeriodSpec(Spec):
     @model_validator(mode="after")
     def _forward(self) -> PeriodSpec:
         if self.end < self.start:
-            raise ValueError(f"it ends on {self.end}, before it starts on {self.start}")
+            cause = f"it ends on {self.end}, before it starts on {self.start}"
+            raise wrong_value(cause, "Correct its days.")
         return self
 
 
@@ -198,7 +154,8 @@ class _DatasetReference(Spec):
     def _one_dataset(self) -> _DatasetReference:
         if (self.dataset is None) == (self.dataset_id is None):
             found = "neither" if self.dataset is None else "both"
-            raise ValueError(f"needs exactly one of dataset and dataset_id; it has {found}")
+            cause = f"it has {found} of the keys dataset and dataset_id"
+            raise wrong_value(cause, "Name the dataset with one of them.")
         return self
 
     @property
@@ -221,7 +178,7 @@ class JoinSpec(_DatasetReference):
 
 class AssignmentSpec(Spec):
     column: Text
-    expression: Annotated[Text, BeforeValidator(_text)]
+    expression: Annotated[Text, BeforeValidator(as_text)]
 
 
 class ArgumentsSpec(Spec):
@@ -235,23 +192,24 @@ class OperationSpec(Spec):
 
 
 class OutputSpec(Spec):
-    location: Annotated[Text, AfterValidator(_without_secret)]
+    location: Annotated[Text, AfterValidator(without_secret)]
     format: DataFormat = DataFormat.PARQUET
 
     @field_validator("format")
     @classmethod
     def _of_files(cls, form: DataFormat) -> DataFormat:
         if not form.is_files:
-            raise ValueError("a result is written to files: parquet, csv or json")
+            cause = f"a result cannot be written as {form.value}"
+            raise wrong_value(cause, "Use parquet, csv or json.")
         return form
 
 
 class ProjectSpec(Spec):
     name: ProjectName
-    input: Annotated[InputSpec, _mapping("dataset")]
-    output: Annotated[OutputSpec, _mapping("location")]
+    input: Annotated[InputSpec, mapping_of("dataset")]
+    output: Annotated[OutputSpec, mapping_of("location")]
     operations: tuple[OperationSpec, ...] = ()
-    resolver_overrides: dict[Text, Annotated[ResolverSpec, _mapping("name")]] = Field(
+    resolver_overrides: dict[Text, Annotated[ResolverSpec, mapping_of("name")]] = Field(
         default_factory=dict
     )
     description: str = ""

@@ -23,9 +23,10 @@ from millstream.catalog.execution.loaders import ddl
 from millstream.catalog.execution.operations import apply_assignments, store_columns
 from millstream.catalog.model import Column
 from millstream.engine.compile.expressions import spark_column
-from millstream.errors import MillstreamError, Place
+from millstream.errors import MillstreamError, Place, ProjectError
 
 _CLASS = re.compile(r"^\[[A-Z0-9_.]+\] ")
+_AGGREGATE = ("MISSING_GROUP_BY", "MISSING_AGGREGATION")
 _END = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$", re.DOTALL)
 
 
@@ -71,23 +72,38 @@ def _check(
         # Beside another column, an aggregate function is an error.
         kind = frame.select("*", value.alias("value")).schema[-1].dataType
     except PySparkException as error:
-        problems.append(compile_problem(what, _reason(error), place))
+        problems.append(_problem(error, what, place))
         return False
     if what == CONDITION and kind.typeName() != "boolean":
         cause = f"it is {kind.simpleString()}, not boolean."
-        problems.append(compile_problem(what, cause, place))
+        fix = "Write a condition, such as a comparison of two columns."
+        problems.append(compile_problem(what, cause, place, fix))
         return False
     one = frame.sparkSession.range(1).select(F.lit(1).alias("_millstream_one"))
     try:
         # The condition of a join is where Spark rejects all that is not deterministic.
         frame.join(one, value.isNull()).schema  # noqa: B018 -- analyses it
     except PySparkException as error:
-        problem = compile_problem(what, _reason(error), place)  # such as explode
+        problem = _problem(error, what, place)  # such as explode
         if error.getCondition() == "INVALID_NON_DETERMINISTIC_EXPRESSIONS":
             problem = nondeterministic_problem(expression.parsed.text, what, place)
         problems.append(problem)
         return False
     return True
+
+
+def _problem(error: PySparkException, what: str, place: Place | None) -> ProjectError:
+    """Returns what Spark's analyzer reports about an expression. It analyzes a query of its own, so
+    some of its texts would not help."""
+    condition, parameters = error.getCondition(), error.getMessageParameters() or {}
+    if condition in _AGGREGATE:
+        cause = "it has an aggregate function, and the value of each row is computed on its own."
+        return compile_problem(what, cause, place, "Publish a dataset with the aggregates.")
+    if condition == "UNRESOLVED_ROUTINE":
+        name = parameters.get("routineName", "").replace("`", "")
+        fix = "Use a function of Spark SQL."
+        return compile_problem(what, f"there is no function {name}.", place, fix)
+    return compile_problem(what, _reason(error), place)
 
 
 def _reason(error: PySparkException) -> str:

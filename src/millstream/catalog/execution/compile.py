@@ -220,7 +220,10 @@ class _Compiler:
 
     def _is_certain(self, reference: ColumnReference) -> bool:
         """Whether the dataset whose column is not found is known."""
-        alias = reference.alias
+        alias, table = reference.alias, self.scope.table
+        if alias is not None and table is not None and same(alias, table):
+            # An alias that is the name of the table is a problem of its own.
+            return self.input_is_known and not any(same(alias, each) for each in self.scope.joined)
         if alias is not None and any(same(alias, each) for each in self.scope.joined):
             return alias.lower() not in self.unknown
         return self.input_is_known
@@ -231,9 +234,11 @@ class _Compiler:
 
 def compile_problem(what: str, cause: str, place: Place | None, fix: str = "") -> ProjectError:
     """Returns the problem of an expression that neither the parser nor Spark accepts."""
-    kind = what.capitalize()
     return ProjectError(
-        _COMPILE_CODES[what], f"{kind} failed to compile: {cause}", fix=fix, place=place
+        _COMPILE_CODES[what],
+        f"{what.capitalize()} failed to compile: {cause}",
+        fix=fix or "Correct the expression.",
+        place=place,
     )
 
 

@@ -10,6 +10,7 @@ from millstream.catalog.publishing.files import describe_files, file_path, list_
 from millstream.errors import CatalogError, ProjectRunError
 
 _FIX = "Restore the file, or publish a new version and run again."
+_TIME_FIX = " --verify compares the content instead of the time."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,8 @@ def verify_files(
     _compare_paths(name, location, recorded, found, "is not recorded")
     for path, file in recorded.items():
         if (how := _difference(file, found[path], content=content)) is not None:
-            raise _changed_error(name, file_path(location, file), how)
+            hint = "" if content or file.size != found[path].size else _TIME_FIX
+            raise _changed_error(name, file_path(location, file), how, hint)
     return VerifiedFiles(name, location, found)
 
 
@@ -113,12 +115,11 @@ def _difference(recorded: VersionFile, found: VersionFile, *, content: bool) -> 
     return None
 
 
-def _changed_error(name: str, path: str, how: str) -> ProjectRunError:
+def _changed_error(name: str, path: str, how: str, hint: str = "") -> ProjectRunError:
     return ProjectRunError(
         "MS-PROJECT-FILE-CHANGED",
         f"{path} of {name} has changed since it was recorded: {how}.",
-        fix="Restore the files, or publish them as a new version. If only a modification time "
-        "differs, --verify compares the content instead.",
+        fix=f"Restore the files, or publish them as a new version.{hint}",
     )
 
 

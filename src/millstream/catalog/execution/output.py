@@ -20,10 +20,11 @@ from uuid import UUID
 from pyspark.sql import DataFrame
 
 from millstream.catalog.execution.templates import placeholders
-from millstream.catalog.model import DataFormat, ProjectOutput
-from millstream.catalog.output_marker import MARKER, write_marker
+from millstream.catalog.model import CatalogReader, DataFormat, ProjectOutput
+from millstream.catalog.output_marker import MARKER, run_of_output, write_marker
 from millstream.connectors.paths import resolve, to_local_path
 from millstream.errors import ProjectError
+from millstream.suggestions import same
 
 _BEFORE = "-before"  # the end of the name of an output that is being replaced
 _AT_FDCWD = -100
@@ -67,6 +68,17 @@ def check_replaceable(path: Path) -> None:
         raise _wrong(
             f"{path} contains {inner}, the output of another project or period.",
             "Give each project an output outside of the others'; a run replaces all of its folder.",
+        )
+
+
+def reject_other_project(path: Path, project: str, reader: CatalogReader) -> None:
+    """Raises MS-PROJECT-OUTPUT if another project of the catalog has written an output."""
+    written_by = run_of_output(path)
+    run = None if written_by is None else reader.find_run(written_by)
+    if run is not None and not same(run.project, project):
+        raise _wrong(
+            f"{path} is an output of the project {run.project} (run {run.id}).",
+            f"Give {project} an output of its own, or delete that folder.",
         )
 
 

@@ -17,16 +17,17 @@ from millstream.catalog.execution.lease import LEASE_SECONDS, LOST, LeaseKeeper,
 from millstream.catalog.execution.output import (
     check_replaceable,
     output_path,
+    reject_other_project,
     replace_output,
     staging_folder,
     write_rows,
 )
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.execution.result_frame import result_frame
 from millstream.catalog.execution.result_hash import ObservedRows
 from millstream.catalog.execution.snapshot import SnapshotBuilder, choose_versions
 from millstream.catalog.execution.validation import validate
-from millstream.catalog.lookup import require_period, require_project
+from millstream.catalog.lookup import require_period, require_project, require_run
 from millstream.catalog.model import (
     CatalogReader,
     CatalogWriter,
@@ -49,7 +50,7 @@ class ProjectRunner:
     spark: SparkSession
     reader: CatalogReader
     writer: CatalogWriter
-    resolvers: Resolvers
+    resolvers: ResolverRegistry
     base: Path
     lease_seconds: float = LEASE_SECONDS
     owner: str = field(default_factory=new_owner)
@@ -77,6 +78,7 @@ class ProjectRunner:
             chosen = choose_versions(reader, project)
         path = output_path(project.output, self.base, found.identifier)
         check_replaceable(path)
+        reject_other_project(path, project.name, self.reader)
         run = self.writer.create_run(
             project=project.name,
             project_revision=project.revision,
@@ -154,6 +156,9 @@ class ProjectRunner:
         except MillstreamError as error:
             self._fail(run, RunFailure(error.code, str(error)), error)
             raise
+        except KeyboardInterrupt as error:
+            self._fail(run, RunFailure("MS-PROJECT-FAILED", "The run was interrupted."), error)
+            raise
         except BaseException as error:
             self._fail(run, RunFailure("MS-PROJECT-FAILED", type(error).__name__), error)
             raise
@@ -166,9 +171,7 @@ class ProjectRunner:
                 cause.add_note(f"The failure of the run {run.id} was not recorded: {error}")
 
     def _require_replayable(self, run_id: UUID) -> Run:
-        run = self.reader.find_run(run_id)
-        if run is None:
-            raise ProjectError("MS-PROJECT-RUN-UNKNOWN", f"there is no run {run_id}.")
+        run = require_run(self.reader, run_id)
         if run.status is not RunStatus.SUCCEEDED or run.snapshot is None or run.result is None:
             raise ProjectError(
                 "MS-PROJECT-REPLAY-STATUS",

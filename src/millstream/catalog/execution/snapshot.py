@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from millstream.catalog.execution.built_in_resolvers import DataLocation
-from millstream.catalog.execution.resolvers import Resolvers, is_key_of
+from millstream.catalog.execution.resolver_registry import ResolverRegistry, is_key_of
 from millstream.catalog.model import (
     CatalogReader,
     Dataset,
@@ -88,7 +88,7 @@ def _choose(reader: CatalogReader, key: DatasetKey, number: int | None) -> Chose
 class SnapshotBuilder:
     """Resolves the chosen versions of one run to locations."""
 
-    resolvers: Resolvers
+    resolvers: ResolverRegistry
     project: Project
     period: Period
     environment: RunEnvironment

@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from millstream.catalog.execution.analysis import check_types
 from millstream.catalog.execution.compile import compile_operation
 from millstream.catalog.execution.output import output_path
-from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.resolver_registry import ResolverRegistry
 from millstream.catalog.execution.snapshot import pinned_version
 from millstream.catalog.model import (
     CatalogReader,
@@ -63,7 +63,7 @@ def validate(
     spark: SparkSession | None,
     reader: CatalogReader,
     project: Project,
-    resolvers: Resolvers,
+    resolvers: ResolverRegistry,
     base: Path,
 ) -> None:
     """Raises InvalidProjectError with all problems of a project. Without Spark, types are not
@@ -83,7 +83,9 @@ def _position(problem: MillstreamError) -> tuple[bool, str, int, int]:
 
 
 class _Validator:
-    def __init__(self, reader: CatalogReader, project: Project, resolvers: Resolvers) -> None:
+    def __init__(
+        self, reader: CatalogReader, project: Project, resolvers: ResolverRegistry
+    ) -> None:
         self._reader = reader
         self._project = project
         self._resolvers = resolvers

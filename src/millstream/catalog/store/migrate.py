@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from importlib.resources import as_file, files
 
 import sqlalchemy as sa
 
-from millstream.catalog.store.database import Database, stored_revision
+from millstream.catalog.store.catalog_url import CatalogUrl, parse_catalog_url
+from millstream.catalog.store.database import Database, connect, stored_revision
 from millstream.catalog.store.tables import REVISION
 from millstream.errors import CatalogError
 
@@ -32,6 +34,18 @@ def migrate(database: Database) -> tuple[str | None, str]:
         if before != REVISION:
             _upgrade(connection)
     return before, REVISION
+
+
+def migrate_at(url: str | os.PathLike[str] | CatalogUrl | None) -> tuple[str | None, str]:
+    """Upgrades the tables at a URL or path, or of the default catalog (see `parse_catalog_url`).
+
+    Returns the versions before and after.
+    """
+    database = connect(parse_catalog_url(url))
+    try:
+        return migrate(database)
+    finally:
+        database.close()
 
 
 def _upgrade(connection: sa.Connection) -> None:

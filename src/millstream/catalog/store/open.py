@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
 from millstream.catalog.store.catalog_url import CatalogUrl, parse_catalog_url
+from millstream.catalog.store.clock import Clock, catalog_time
 from millstream.catalog.store.database import Database, connect, is_new_file, require_current
 from millstream.catalog.store.migrate import migrate
 from millstream.catalog.store.reader import DatabaseReader
-from millstream.catalog.store.writer import DatabaseWriter, utc_now
+from millstream.catalog.store.writer import DatabaseWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ def open_catalog(
     url: str | os.PathLike[str] | CatalogUrl | None = None,
     *,
     create: bool = False,
-    clock: Callable[[], datetime] = utc_now,
+    clock: Clock = catalog_time,
 ) -> OpenCatalog:
     """Opens the catalog at a URL or path, or the default one (see `parse_catalog_url`).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from millstream.catalog.model import (
 )
 from millstream.catalog.output_marker import is_output_of
 from millstream.catalog.store import rows, tables
+from millstream.catalog.store.clock import Clock
 from millstream.catalog.store.database import Database
 from millstream.errors import CatalogError
 
@@ -34,7 +34,7 @@ class RunWriter:
     """The part of `CatalogWriter` that concerns runs."""
 
     database: Database
-    clock: Callable[[], datetime]
+    clock: Clock
 
     def create_run(
         self,
@@ -47,10 +47,11 @@ class RunWriter:
         output: str | None = None,
         replay_of: UUID | None = None,
     ) -> Run:
-        now, run_id = self.clock(), uuid4()
+        run_id = uuid4()
         with self.database.write_transaction() as connection:
-            _expire(connection, now)
             _lock_output(connection, output)
+            now = self.clock(connection)
+            _expire(connection, now)
             _reject_second_writer(connection, output)
             connection.execute(
                 sa.insert(_runs).values(
@@ -80,9 +81,9 @@ class RunWriter:
             return _update(connection, run_id, snapshot=rows.to_json(rows.SNAPSHOT, snapshot))
 
     def renew_lease(self, run_id: UUID, owner: str, lease_seconds: float) -> Run:
-        expires_at = self.clock() + timedelta(seconds=lease_seconds)
         with self.database.write_transaction() as connection:
             _own_run(connection, run_id, owner)
+            expires_at = self.clock(connection) + timedelta(seconds=lease_seconds)
             return _update(connection, run_id, lease_expires_at=expires_at)
 
     def record_result(self, run_id: UUID, owner: str, result: RunResult) -> Run:
@@ -97,18 +98,18 @@ class RunWriter:
                 connection,
                 run_id,
                 status=RunStatus.SUCCEEDED.value,
-                finished_at=self.clock(),
+                finished_at=self.clock(connection),
                 result=rows.to_json(rows.RESULT, result),
             )
 
     def fail_run(self, run_id: UUID, owner: str, failure: RunFailure) -> Run:
         with self.database.write_transaction() as connection:
             run = _own_run(connection, run_id, owner)
-            return _end(connection, run, self.clock(), failure)
+            return _end(connection, run, self.clock(connection), failure)
 
     def expire_runs(self, now: datetime | None = None) -> list[Run]:
         with self.database.write_transaction() as connection:
-            return _expire(connection, now or self.clock())
+            return _expire(connection, now or self.clock(connection))
 
 
 def _expire(connection: sa.Connection, now: datetime) -> list[Run]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,13 +22,10 @@ from millstream.catalog.model import (
 )
 from millstream.catalog.secrets import reject_secret
 from millstream.catalog.store import rows, tables
+from millstream.catalog.store.clock import Clock, catalog_time
 from millstream.catalog.store.database import Database
 from millstream.catalog.store.run_writer import RunWriter
 from millstream.errors import CatalogError
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ class DatabaseWriter(RunWriter):
     """Implements `CatalogWriter`."""
 
     database: Database
-    clock: Callable[[], datetime] = utc_now
+    clock: Clock = catalog_time
 
     def apply(self, changes: Definitions) -> None:
         with self.database.write_transaction() as connection:
@@ -82,7 +78,7 @@ class DatabaseWriter(RunWriter):
                 content,
                 dataset_id=dataset_id,
                 number=(last or 0) + 1,
-                published_at=self.clock(),
+                published_at=self.clock(connection),
                 file_count=len(files),
                 total_bytes=sum(file.size for file in files),
             )

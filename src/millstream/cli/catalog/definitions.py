@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millstream.cli.catalog.opened import data_of, opened
+from millstream.cli.catalog.context import data_of, open_catalog
 from millstream.cli.errors import CommandError, print_json, reported
 from millstream.cli.formats import count, shown
 from millstream.cli.options import AsJson, CatalogUrl
@@ -111,7 +111,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write all definitions as YAML files; applying them changes nothing."""
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         files = found.export(folder)
         if as_json:
             print_json({"files": [str(file) for file in files]})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millstream.cli.catalog.opened import data_of, moment, opened, print_table
+from millstream.cli.catalog.context import data_of, moment, open_catalog, print_table
 from millstream.cli.errors import print_json
 from millstream.cli.options import AsJson, CatalogUrl
 
@@ -38,7 +38,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List datasets with their latest versions, or periods, or projects."""
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         if kind is Kind.datasets:
             _list_datasets(found, status, after, limit, as_json)
         elif kind is Kind.periods:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli.catalog.opened import DatasetName, dataset_key, opened
+from millstream.cli.catalog.context import DatasetName, dataset_key, open_catalog
 from millstream.cli.errors import print_json, reported
 from millstream.cli.options import AsJson, CatalogUrl
 
@@ -41,7 +41,7 @@ def enable(
 def _set_status(
     dataset: str, version: int | None, catalog: str | None, as_json: bool, *, enabled: bool
 ) -> None:
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         key = dataset_key(dataset)
         (found.enable if enabled else found.disable)(key, version=version)
         name, status = found.dataset(key).name, "active" if enabled else "disabled"
@@ -55,15 +55,11 @@ def migrate(catalog: CatalogUrl = None, as_json: AsJson = False) -> None:
     """Create the tables of a catalog in a database, or upgrade them to this version."""
     with reported(as_json):
         from millstream.catalog.store.catalog_url import parse_catalog_url
-        from millstream.catalog.store.database import connect
-        from millstream.catalog.store.migrate import migrate as upgrade
+        from millstream.catalog.store.migrate import migrate_at
 
-        database = connect(parse_catalog_url(catalog))
-        try:
-            before, after = upgrade(database)
-        finally:
-            database.close()
-        where = database.location.shown
+        location = parse_catalog_url(catalog)
+        before, after = migrate_at(location)
+        where = location.shown
         if as_json:
             print_json({"catalog": where, "before": before, "after": after})
         elif before == after:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millstream.cli.catalog.opened import DatasetName, data_of, dataset_key, opened
+from millstream.cli.catalog.context import DatasetName, data_of, dataset_key, open_catalog
 from millstream.cli.errors import CommandError, print_json
 from millstream.cli.formats import count, size
 from millstream.cli.options import AsJson, CatalogUrl
@@ -47,7 +47,7 @@ def publish(
     The files stay where they are; their hashes, columns and number of rows are recorded. Every
     record of a CSV or JSON file is validated.
     """
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         key = dataset_key(dataset)
         before = found.versions(key)
         version = found.publish(key, location, format=format, options=_options(options), note=note)

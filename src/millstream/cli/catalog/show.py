@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from millstream.cli.catalog.opened import (
+from millstream.cli.catalog.context import (
     DatasetName,
     data_of,
     dataset_key,
     moment,
-    opened,
+    open_catalog,
     print_table,
 )
 from millstream.cli.errors import print_json
@@ -36,7 +36,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a dataset with its columns and versions, one version with its files, or a project."""
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         if project:
             _show_project(found, name, as_json)
             return
@@ -173,7 +173,7 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Compare two versions of a dataset: columns, rows, files."""
-    with opened(catalog, as_json) as found:
+    with open_catalog(catalog, as_json) as found:
         difference = found.diff(dataset_key(dataset), old, new)
         if as_json:
             print_json(data_of(difference))

@@ -53,7 +53,7 @@ from millstream.plan.nodes import (
     UnionAll,
 )
 from millstream.temporal import MalformedAction
-from millstream.values import Condition, JoinType, Lookup, OnError
+from millstream.values import OR_NULL, Condition, JoinType, Lookup, OnError
 
 SINCE, UNTIL = "_ms_since", "_ms_until"
 _RAW = "_ms_raw"
@@ -267,7 +267,8 @@ def condition_of(condition: Condition) -> Column:
                 ">": column > value,
                 ">=": column >= value,
             }
-            return compared[condition.op]
+            found = compared[condition.op.removeprefix(OR_NULL)]
+            return found | column.isNull() if condition.op.startswith(OR_NULL) else found
 
 
 def _joined_stream(

@@ -8,7 +8,7 @@ from millstream.plan.kinds.base import Strategy
 from millstream.plan.kinds.stream_names import stream_name
 from millstream.plan.nodes import Broadcast, TableJoin
 from millstream.temporal import format_span
-from millstream.values import Condition, JoinType, Lookup, OnError
+from millstream.values import OR_NULL, Condition, JoinType, Lookup, OnError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,9 @@ def condition_text(condition: Condition) -> str:
         case "in":
             return f"{column} IN ({', '.join(values)})"
         case _:
-            return f"{column} {condition.op} {values[0]}"
+            op = condition.op.removeprefix(OR_NULL)
+            compared = f"{column} {op} {values[0]}"
+            return compared if op == condition.op else f"({column} IS NULL OR {compared})"
 
 
 def _literal(value: int | str | bool) -> str:

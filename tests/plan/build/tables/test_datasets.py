@@ -9,6 +9,7 @@ from millstream.plan.build.job import build_job
 from millstream.plan.build.tables.datasets import DatasetTable
 from millstream.plan.nodes import Broadcast, Job, TableJoin, TemporalJoin
 from millstream.plan.nodes.traversal import nodes_of
+from millstream.values import Condition
 
 ORDERS = """
 CREATE SOURCE orders (id STRING, currency STRING, at TIMESTAMP, WATERMARK FOR at AS at)
@@ -21,7 +22,13 @@ def datasets(name: str, version: int | None, table: str) -> DatasetTable:
     if name.lower() != "fx":
         raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no dataset {name}.")
     return DatasetTable(
-        (("currency", "string"), ("rate", "double"), ("since", "timestamp")),
+        (
+            ("currency", "string"),
+            ("rate", "double"),
+            ("since", "timestamp"),
+            ("day", "date"),
+            ("number", "int"),
+        ),
         (("connector", "file"), ("path", f"/fx/v{version or 7}"), ("format", "parquet")),
     )
 
@@ -53,7 +60,9 @@ def test_a_dataset_is_a_broadcast_table_of_the_job(
     (join,) = table_joins(built)
     assert isinstance(join.table.access, Broadcast)
     assert (join.table.name, join.alias, join.table.option("path")) == (name, alias, path)
-    assert [column.name for column in join.table.columns] == ["currency", "rate", "since"]
+    assert [column.name for column in join.table.columns] == [
+        *("currency", "rate", "since", "day", "number")
+    ]
 
 
 def test_two_versions_of_one_dataset_are_two_tables() -> None:
@@ -127,3 +136,47 @@ def test_a_dataset_in_a_job_without_a_catalog_is_rejected() -> None:
     query = "SELECT o.id FROM orders o JOIN CATALOG.fx ON o.currency = fx.currency"
     with pytest.raises(PlanError, match=r"MS-PLAN-CATALOG.*the job has no catalog.*--catalog"):
         build_job(ORDERS + SINK + query)
+
+
+@pytest.mark.parametrize(
+    ("term", "conditions"),
+    [
+        ("fx.day <= DATE '2026-01-31'", (Condition("day", "<=", ("2026-01-31",)),)),
+        ("'2026-01-31' <= fx.day", (Condition("day", ">=", ("2026-01-31",)),)),
+        ("(fx.day IS NULL OR fx.day > '2026-01-31')",
+         (Condition("day", "null or >", ("2026-01-31",)),)),
+        ("(DATE '2026-01-31' >= fx.day OR (fx.day IS NULL))",
+         (Condition("day", "null or <=", ("2026-01-31",)),)),
+        ("(fx.number IS NULL OR fx.number < 3)", (Condition("number", "null or <", (3,)),)),
+    ],
+)  # fmt: skip
+def test_an_outer_join_selects_rows_of_a_dataset_by_days(
+    term: str, conditions: tuple[Condition, ...]
+) -> None:
+    built = job(
+        f"SELECT o.id, fx.rate FROM orders o LEFT JOIN CATALOG.fx "
+        f"ON o.currency = fx.currency AND {term}"
+    )
+    (join,) = table_joins(built)
+    assert (join.conditions, join.across_sql) == (conditions, None)
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "fx.day <= DATE '2026-02-30'",
+        "(fx.day IS NULL OR fx.number > 3)",
+        "(fx.day IS NULL OR fx.day = '2026-01-31')",
+        "(fx.day > '2026-01-31' OR fx.number > 3)",
+        "fx.day <= o.at",
+    ],
+)
+def test_another_predicate_needs_a_key_that_create_table_declares(term: str) -> None:
+    with pytest.raises(PlanError, match=r"CATALOG\.fx has no primary key") as error:
+        job(
+            f"SELECT o.id, fx.rate FROM orders o LEFT JOIN CATALOG.fx "
+            f"ON o.currency = fx.currency AND {term}"
+        )
+    assert error.value.fix == (
+        "Declare a table with PRIMARY KEY (…) and 'catalog.dataset' in CREATE TABLE, or write JOIN."
+    )

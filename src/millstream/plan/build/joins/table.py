@@ -22,10 +22,13 @@ from millstream.plan.build.joins.table_checks import (
     reject_retractions,
     reject_unsupported_join,
 )
-from millstream.plan.build.joins.table_conditions import read_conditions
+from millstream.plan.build.joins.table_conditions import (
+    read_broadcast_conditions,
+    read_conditions,
+)
 from millstream.plan.build.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.expressions import Expression, join_with_and, template
-from millstream.plan.nodes import Input, Key, ReferenceTable, TableJoin, TableKey
+from millstream.plan.nodes import Broadcast, Input, Key, ReferenceTable, TableJoin, TableKey
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Relation
 from millstream.values import Condition, JoinType
@@ -42,7 +45,7 @@ def plan_table_join(left: LeftInput, table: ReferenceTable, options: JoinOptions
     merged = merged_columns(pairs, how)
     inner = how is JoinType.INNER
     on = ExpressionReader(left.scope(right, merged) if inner else names)
-    found = _TableConjuncts(inner)
+    found = _TableConjuncts(inner, isinstance(table.access, Broadcast))
     for key in using_keys(pairs, EventTimes()):
         found.add_key(key.left, _name_of(key, table, right))
     for term in split_conjunction(options.clause.args.get("on")):
@@ -97,6 +100,7 @@ class _TableConjuncts:
     """The classified terms of ON and, for an inner join, of WHERE."""
 
     inner: bool
+    broadcast: bool
     keys: dict[str, Expression] = field(
         default_factory=dict
     )  # expressions of the left side by the table's column
@@ -125,13 +129,19 @@ class _TableConjuncts:
             self.after.append(term)
         elif sides <= _LEFT:
             self.left_where.append(read_predicate(term, on))
-        elif sides == _TABLE and (conditions := read_conditions(term, on)):
+        elif sides == _TABLE and (conditions := self._conditions(term, on)):
             self.conditions += conditions
         elif key := self._key(term, on):
             self.add_key(*key)
             self.key_reads |= {read for read in on.columns_read(term) if read[0] == 0}
         else:
             (self.after if self.inner else self.across).append(term)
+
+    def _conditions(self, term: exp.Expr, on: ExpressionReader) -> tuple[Condition, ...]:
+        # With an inner join, Spark evaluates the others after it.
+        if self.broadcast and not self.inner:
+            return read_broadcast_conditions(term, on)
+        return read_conditions(term, on)
 
     def _key(self, term: exp.Expr, on: ExpressionReader) -> tuple[Expression, str] | None:
         """Returns the left expression and the table's column if a term is an equality of both."""

@@ -10,6 +10,7 @@ from millstream.errors import PlanError, PropertyError
 from millstream.plan.build.joins.left_input import LeftInput
 from millstream.plan.build.joins.options import JoinOptions
 from millstream.plan.build.joins.salt import reject_salt
+from millstream.plan.build.tables.datasets import NAMESPACE
 from millstream.plan.expressions import Expression
 from millstream.plan.nodes import Broadcast, ReferenceTable
 from millstream.plan.reject import place_of
@@ -105,6 +106,8 @@ def reject_multiple_matches(
         return
     why = f"{table.name} has no primary key"
     fix = f"Declare PRIMARY KEY (…) in {table.name}"
+    if table.name.upper().startswith(f"{NAMESPACE}."):
+        fix = "Declare a table with PRIMARY KEY (…) and 'catalog.dataset' in CREATE TABLE"
     if missing:
         why = f"ON has no equality with {missing[0]}, which is part of its primary key"
         fix = f"Add an equality with {options.right.refer(missing[0])}"

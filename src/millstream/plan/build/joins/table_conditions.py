@@ -2,11 +2,17 @@
 
 These are comparisons of integer columns with integers, and equalities of text and BOOLEAN columns;
 databases differ in how they order text. Spark evaluates all others.
+
+Broadcast tables are filtered by their workers, which compare dates, too, and accept NULL beside a
+comparison: `valid_to IS NULL OR valid_to > DATE '2026-01-01'`.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
 from typing import Literal
 
 from sqlglot import exp
@@ -26,6 +32,14 @@ _OPERATORS: dict[type[exp.Expr], tuple[Comparison, Comparison]] = {
 }
 _WHOLE = re.compile(r"TINYINT|SMALLINT|INT|INTEGER|BIGINT|BYTE|SHORT|LONG", re.IGNORECASE)
 _TEXT = re.compile(r"STRING|VARCHAR\(\d+\)", re.IGNORECASE)  # without a collation
+_DATE = re.compile(r"DATE", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_OR_NULL: dict[str, Literal["null or <", "null or <=", "null or >", "null or >="]] = {
+    "<": "null or <",
+    "<=": "null or <=",
+    ">": "null or >",
+    ">=": "null or >=",
+}
 _BOOLEAN = re.compile(r"BOOLEAN", re.IGNORECASE)
 
 
@@ -51,6 +65,47 @@ def read_conditions(term: exp.Expr, on: ExpressionReader) -> tuple[Condition, ..
         return _compared(type(node), node.this, node.expression, on)
     column = _column(node, on)
     return (Condition(column[0], "=", (True,)),) if column and _BOOLEAN.fullmatch(column[1]) else ()
+
+
+def read_broadcast_conditions(term: exp.Expr, on: ExpressionReader) -> tuple[Condition, ...]:
+    """Returns the conditions of a term over a broadcast table, or none if it needs Spark."""
+    node = _unwrap(term)
+    if not isinstance(node, exp.Or):
+        return read_conditions(term, on) or _compared_dates(node, on)
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        (null, *_), compared = read_conditions(one, on) or (None,), _unwrap(other)
+        found = read_conditions(compared, on) or _compared_dates(compared, on)
+        if null is not None and null.op == "null" and len(found) == 1:
+            (condition,) = found
+            op = _OR_NULL.get(condition.op)
+            if op is not None and condition.column == null.column:
+                return (replace(condition, op=op),)
+    return ()
+
+
+def _compared_dates(node: exp.Expr, on: ExpressionReader) -> tuple[Condition, ...]:
+    if type(node) not in _OPERATORS:
+        return ()
+    as_is, flipped = _OPERATORS[type(node)]
+    for left, right, op in (
+        (node.this, node.expression, as_is),
+        (node.expression, node.this, flipped),
+    ):
+        column, day = _column(left, on), _day(right)
+        if column and day is not None and _DATE.fullmatch(column[1]):
+            return (Condition(column[0], op, (day,)),)
+    return ()
+
+
+def _day(node: exp.Expr) -> str | None:
+    """Returns a date, as DATE '2026-01-01' or a text."""
+    inner = _unwrap(node)
+    if isinstance(inner, exp.Cast) and inner.to.this is exp.DType.DATE:
+        inner = inner.this
+    if isinstance(inner, exp.Literal) and inner.is_string and _DAY.fullmatch(inner.name):
+        with suppress(ValueError):
+            return date.fromisoformat(inner.name).isoformat()
+    return None
 
 
 def _negated(node: exp.Not, on: ExpressionReader) -> tuple[Condition, ...]:

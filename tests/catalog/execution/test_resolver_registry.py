@@ -14,7 +14,11 @@ import pytest
 
 from millstream import catalog
 from millstream.catalog.execution.built_in_resolvers import DataLocation, PathResolver
-from millstream.catalog.execution.resolvers import GROUP, Resolvers, installed_resolvers
+from millstream.catalog.execution.resolver_registry import (
+    GROUP,
+    ResolverRegistry,
+    installed_resolvers,
+)
 from millstream.catalog.model import (
     Column,
     DataFormat,
@@ -42,7 +46,7 @@ VERSION = DatasetVersion(
     options={"delimiter": ";"},
 )
 JANUARY = Period("2026-01", date(2026, 1, 1), date(2026, 1, 31))
-RESOLVERS = Resolvers(Path("/base"))
+RESOLVERS = ResolverRegistry(Path("/base"))
 
 
 def resolve(name: str, **config: str) -> DataLocation:
@@ -141,7 +145,7 @@ def test_the_system_default_can_be_another_resolver_and_a_resolver_can_be_added(
             path = f"/lake/{dataset.name}/{version.number}/{period.identifier}"
             return DataLocation(DataFormat.PARQUET, path)
 
-    lake = Resolvers(
+    lake = ResolverRegistry(
         Path("/"), ResolverRef("lake"), {"lake": lambda _config, _base: LakeResolver()}
     )
     reference, source = lake.choose(project(), FX)
@@ -193,9 +197,11 @@ def test_resolvers_of_other_packages_are_found_and_loaded_when_used(monkeypatch)
         EntryPoint("twice", "one:create", GROUP),
         EntryPoint("twice", "two:create", GROUP),
     ]
-    monkeypatch.setattr("millstream.catalog.execution.resolvers.entry_points", lambda **_: points)
+    monkeypatch.setattr(
+        "millstream.catalog.execution.resolver_registry.entry_points", lambda **_: points
+    )
     monkeypatch.setitem(sys.modules, __name__, sys.modules[ArchiveResolver.__module__])
-    resolvers = Resolvers(Path("/base"), factories=installed_resolvers.__wrapped__())
+    resolvers = ResolverRegistry(Path("/base"), factories=installed_resolvers.__wrapped__())
     assert isinstance(resolvers.open(ResolverRef("archive", {"folder": "a"})), ArchiveResolver)
     assert isinstance(resolvers.open(ResolverRef("path", {"template": "a.csv"})), PathResolver)
     with pytest.raises(ProjectError, match=r"broken \(no_such_package:create\) cannot be imported"):

@@ -20,7 +20,7 @@ DatasetName = Annotated[str, typer.Argument(metavar="DATASET", help="Name or ID 
 
 
 @contextmanager
-def opened(url: str | None, as_json: bool) -> Iterator[Catalog]:
+def open_catalog(url: str | None, as_json: bool) -> Iterator[Catalog]:
     """The catalog of a command; its errors are reported."""
     with reported(as_json):
         from millstream.catalog.catalog import Catalog

@@ -86,7 +86,7 @@ def is_key_of(key: DatasetKey, dataset: Dataset) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolvers:
+class ResolverRegistry:
     """The resolvers that projects can name, and the system default. Relative paths of resolvers
     start at `base`."""
 
