@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from tests.services.postgres import USER, Postgres
 
 from bench.data import write
+from bench.job_batches import batch_seconds
 
 FILES = 4  # a micro-batch reads one
 # As in production: a commit is on disk when the server reports it.
@@ -67,7 +67,7 @@ def _measure(
             say(f"{kind}, round {number + 1}")
             job = JOB.format(table=table, url=server.url, user=USER, key=key)
             checkpoint = folder / f"checkpoint-{number}-{kind.replace(', ', '-')}"
-            seconds = _batch_seconds(spark, job, checkpoint, folder / "data")
+            seconds = batch_seconds(spark, job, checkpoint, folder / "data")
             steady = rows * (FILES - 1) // FILES
             rate = round(steady / sum(seconds[1:]))
             found.append({"kind": kind, "round": number + 1, "rows_per_second": rate})
@@ -75,20 +75,3 @@ def _measure(
                 count = connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
             assert count == (rows,), f"{kind}: {count}"
     return found
-
-
-def _batch_seconds(spark: Any, sql: str, checkpoint: Path, base: Path) -> list[float]:
-    """Runs a job to the end of its files and returns the time of each micro-batch."""
-    from millstream.plan.build.job import build_job
-    from millstream.run.job import JobRun
-
-    job = JobRun(spark, build_job(sql), checkpoint, base)
-    job.start({"availableNow": True})
-    try:
-        while not job.wait(60):
-            time.sleep(0)
-        progress = [dict(each) for each in job.running[0].streaming_query.recentProgress]
-    finally:
-        job.stop()
-    batches = [each for each in progress if each["numInputRows"]]
-    return [each["durationMs"]["triggerExecution"] / 1000 for each in batches]

@@ -17,6 +17,7 @@ _TITLES = {
     "behind": "Time of a micro-batch as closed windows pile up behind, columnar",
     "runtime_joins": "A project against the same joins in PySpark",
     "reads": "Reads of a large catalog",
+    "kafka": "Kafka source and sink",
     "postgresql_sink": "PostgreSQL sink",
 }
 

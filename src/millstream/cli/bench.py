@@ -139,7 +139,7 @@ def catalog(
             load("bench.show").show(result)
 
 
-_SOURCE_PARTS = "postgresql"
+_SOURCE_PARTS = "kafka,postgresql"
 
 
 def sources(
@@ -150,7 +150,7 @@ def sources(
 ) -> None:
     """Measure sources and sinks of other systems, which are started for it.
 
-    Jobs run one after the other in one Spark session. Takes about 3 minutes on two cores.
+    Jobs run one after the other in one Spark session. Takes about 6 minutes on two cores.
     """
     with reported(as_json):
         chosen = names_in(parts, _SOURCE_PARTS)
