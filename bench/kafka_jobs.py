@@ -79,7 +79,10 @@ def _jobs(kafka: Kafka, counts: dict[str, int]) -> dict[str, str]:
 
 
 def _from_files(name: str) -> str:
-    properties = f"'connector' = 'file', 'path' = '{name}', 'format' = 'parquet', 'max.files.per.batch' = '1'"
+    properties = (
+        f"'connector' = 'file', 'path' = '{name}', 'format' = 'parquet', "
+        "'max.files.per.batch' = '1'"
+    )
     return _SOURCE.format(name=name, columns=_COLUMNS[name], properties=properties)
 
 

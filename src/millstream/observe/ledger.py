@@ -16,7 +16,7 @@ from millstream.observe.operator_names import Names, OperatorNames
 from millstream.row_outcomes import ACCEPTED_OUTCOMES, REJECTED_OUTCOMES, RowOutcome
 
 _SIDES = {0: (), 1: ("input",), 2: ("left", "right")}
-_STATE = ("state_rows", "state_bytes", "segments", "peak_rows", "lookups")
+_STATE = ("state_rows", "state_bytes", "segments", "peak_rows")
 
 
 @dataclass(slots=True)
