@@ -107,6 +107,7 @@ class ConnectorSpec:
         delivery: The delivery guarantee of its sink.
         delivery_of: The guarantee of one sink, where it depends on the sink's options.
         delivery_reason: Why its sink has that guarantee, if not for the usual reason.
+        limit_of: A limit of one sink that `explain` shows; empty if it has none.
         executor_reads: Executors read the rows; the driver only lists work items.
         admission_control: The size of a micro-batch can be limited.
         keeps_rows: False if its sink discards rows.
@@ -138,6 +139,7 @@ class ConnectorSpec:
     delivery: Delivery = Delivery.NONE
     delivery_of: Callable[[SinkDef], Delivery] | None = None
     delivery_reason: str = ""
+    limit_of: Callable[[SinkDef], str] | None = None
     executor_reads: bool = False
     admission_control: bool = False
     keeps_rows: bool = True
