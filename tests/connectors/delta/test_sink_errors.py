@@ -11,8 +11,8 @@ from deltalake import DeltaTable, Schema
 from pyspark.sql.types import DayTimeIntervalType, StructField, StructType
 from tests.connectors.delta.sinks import batch_id, rows_of, sink_on, table_rows, write
 
-from millstream.connectors.delta.columns import to_columns
 from millstream.connectors.delta.opening import open_sink
+from millstream.connectors.lake.columns import to_columns
 from millstream.errors import MillstreamError, PlanError, RunError
 from millstream.plan.nodes import SinkDef
 

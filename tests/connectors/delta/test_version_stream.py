@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from tests.connectors.delta.sinks import table_rows
 
-from millstream.connectors.delta.log import DataFile, TableLog
-from millstream.connectors.delta.reader import DeltaFiles
-from millstream.connectors.delta.version_stream import (
+from millstream.connectors.delta.log import TableLog
+from millstream.connectors.file.values import Column
+from millstream.connectors.lake.data_file import DataFile
+from millstream.connectors.lake.reader import LakeFiles
+from millstream.connectors.lake.version_stream import (
     Position,
     StreamSettings,
     VersionStream,
     advance,
     files_between,
 )
-from millstream.connectors.file.values import Column
 from millstream.errors import RunError
 
 LIMIT = ReadMaxRows(0)
@@ -44,12 +45,13 @@ def append(path: Path, *numbers: int, **more) -> None:
 
 def stream(path: Path, start: str = "snapshot", value: int = 0, limit: int = 1000, **more: bool):
     ignore = more.get("ignore_changes", False)
-    return VersionStream(StreamSettings("source s", str(path), start, value, limit, 2, ignore))
+    log = TableLog("source s", str(path), ignore_changes=ignore)
+    return VersionStream(StreamSettings(start, value, limit, 2), log)
 
 
 def read(source: VersionStream, start, end) -> list[int]:
     """The numbers in the files of a batch, as executors read them."""
-    files = DeltaFiles((Column("n", pa.int64(), "BIGINT"),))
+    files = LakeFiles((Column("n", pa.int64(), "BIGINT"),))
     return sorted(
         number
         for task in source.partitions(start, end)
@@ -233,7 +235,7 @@ def test_partition_values_and_columns_that_a_file_lacks_are_read(path):
     write_deltalake(str(path), rows, partition_by=["day"])
     more = rows.append_column("more", pa.array(["a", "b", None]))
     write_deltalake(str(path), more, mode="append", schema_mode="merge")
-    reader = DeltaFiles((*COLUMNS, Column("more", pa.string(), "STRING")))
+    reader = LakeFiles((*COLUMNS, Column("more", pa.string(), "STRING")))
     wanted = {"day": pa.date32(), "more": pa.string(), "n": pa.int64()}
     for source in (stream(path), stream(path, "version", 0)):
         start = source.initialOffset()
@@ -261,7 +263,7 @@ def test_times_in_partition_values_are_read(path):
     times = pa.array([1_768_473_000_000_007, None], pa.int64()).cast(pa.timestamp("us", "UTC"))
     write_deltalake(str(path), pa.table({"n": [1, 2], "at": times}), partition_by=["at"])
     kinds = {"at": pa.timestamp("us", "UTC"), "n": pa.int64()}
-    reader = DeltaFiles((Column("at", kinds["at"], "TIMESTAMP"), COLUMNS[0]))
+    reader = LakeFiles((Column("at", kinds["at"], "TIMESTAMP"), COLUMNS[0]))
     for source in (stream(path), stream(path, "version", 0)):
         start = source.initialOffset()
         tasks = source.partitions(start, source.latestOffset(start, LIMIT))

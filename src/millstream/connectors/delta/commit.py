@@ -6,7 +6,6 @@ number is recorded is not committed again.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction
 
-from millstream.connectors.delta.failures import described, table_error
+from millstream.connectors.delta.failures import described, table_name
 from millstream.connectors.sink import BatchId
 from millstream.errors import RunError
 
@@ -69,8 +68,7 @@ class BatchCommit:
         if self._table is None:
             self._table = DeltaTable(self._path)
             if self._id not in ("", str(self._table.metadata().id)):
-                raise table_error(
-                    self._owner,
+                raise table_name(self._owner, self._path).error(
                     f"{self._path} was removed and created again while the job was running",
                     "Start with --fresh, or restore the table.",
                 )
@@ -98,7 +96,3 @@ def add_files(files: Sequence[dict[str, Any]]) -> Callable[[DeltaTable, CommitPr
         )
 
     return change
-
-
-def row_count(files: Sequence[dict[str, Any]]) -> int:
-    return sum(json.loads(each["stats"])["numRecords"] for each in files)

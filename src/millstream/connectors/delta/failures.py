@@ -8,14 +8,15 @@ from contextlib import contextmanager
 
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from millstream.connectors.lake.table import TableName
 from millstream.errors import RunError
 
 _TRACE = re.compile(r"\n\s*(Error: Os|\d+: |caused by\n)?")
 
 
-def table_error(owner: str, cause: str, fix: str) -> RunError:
-    """A table that is missing or does not fit. `owner`: such as `sink totals`."""
-    return RunError("MS-RUN-DELTA-TABLE", f"{owner}: {cause}.", fix=fix)
+def table_name(owner: str, path: str) -> TableName:
+    """`owner`: such as `sink totals`."""
+    return TableName(owner, path, "MS-RUN-DELTA-TABLE")
 
 
 def feature_error(owner: str, path: str, feature: str, fix: str) -> RunError:
@@ -42,8 +43,8 @@ def described(owner: str, path: str) -> Iterator[None]:
     try:
         yield
     except TableNotFoundError:
-        raise table_error(
-            owner, f"{path} is not a Delta table", "Correct 'path', or create the table."
+        raise table_name(owner, path).error(
+            f"{path} is not a Delta table", "Correct 'path', or create the table."
         ) from None
     except DeltaError as error:
         raise RunError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -18,29 +17,13 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from pyarrow import fs
 
-from millstream.connectors.delta.failures import described, feature_error, lost_error, table_error
+from millstream.connectors.delta.failures import described, feature_error, lost_error, table_name
+from millstream.connectors.lake.data_file import DataFile
 from millstream.connectors.paths import filesystem
 from millstream.errors import RunError
 
 _CACHED = 64  # versions
 _RECREATED_FIX = "Start with a new checkpoint."
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A data file, and its values of the partition columns as texts."""
-
-    path: str
-    values: tuple[tuple[str, str | None], ...] = ()
-    size: int = 0
-
-    def encoded(self) -> str:
-        return json.dumps([self.path, dict(self.values)], ensure_ascii=False)
-
-    @classmethod
-    def decoded(cls, text: str) -> DataFile:
-        path, values = json.loads(text)
-        return cls(path, tuple(values.items()))
 
 
 class TableLog:
@@ -72,8 +55,8 @@ class TableLog:
                 return self._latest
         found, latest = self.describe()
         if found != known_id:
-            raise table_error(
-                self.owner, f"{self.path} was removed and created again", _RECREATED_FIX
+            raise table_name(self.owner, self.path).error(
+                f"{self.path} was removed and created again", _RECREATED_FIX
             )
         return latest
 

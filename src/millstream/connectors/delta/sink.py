@@ -19,9 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from millstream.connectors.arrow_writer import ArrowOpener
-from millstream.connectors.delta.columns import to_columns
 from millstream.connectors.delta.commit import BatchCommit, add_files
-from millstream.connectors.delta.data_files import DataFileOpener, remove_files
 from millstream.connectors.delta.merge import last_changes, merge_rows
 from millstream.connectors.delta.settings import OP, key_columns
 from millstream.connectors.delta.staged_rows import (
@@ -30,8 +28,11 @@ from millstream.connectors.delta.staged_rows import (
     remove_staged,
     staging_folder,
 )
-from millstream.connectors.delta.table import TableColumns, prepare_table
+from millstream.connectors.delta.table import prepare_table
 from millstream.connectors.file.sink_options import partition_columns
+from millstream.connectors.lake.columns import to_columns
+from millstream.connectors.lake.data_files import DataFileOpener, remove_files
+from millstream.connectors.lake.table import TableColumns
 from millstream.connectors.paths import resolve
 from millstream.connectors.sink import BatchId, Message, WriterOpener
 from millstream.plan.nodes import SinkDef

@@ -11,15 +11,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from millstream.connectors.declared_columns import to_spark_schema
-from millstream.connectors.delta.columns import spelling
-from millstream.connectors.delta.failures import described, table_error
+from millstream.connectors.delta.failures import described, table_name
 from millstream.connectors.delta.log import TableLog
-from millstream.connectors.delta.reader import DeltaFiles
-from millstream.connectors.delta.settings import start_time
-from millstream.connectors.delta.version_stream import SETTINGS, DeltaVersions, StreamSettings
+from millstream.connectors.delta.version_source import SETTINGS, DeltaVersions, TableSettings
 from millstream.connectors.file.options import arrow_type
-from millstream.connectors.file.parquet_types import reads_as
 from millstream.connectors.file.values import Column
+from millstream.connectors.lake.columns import check_declared
+from millstream.connectors.lake.reader import LakeFiles
+from millstream.connectors.lake.starts import stream_settings
 from millstream.connectors.paths import resolve
 from millstream.connectors.python_source import register
 from millstream.connectors.work_items import WorkStream
@@ -42,26 +41,19 @@ def open_source(
     )
     return WorkStream(
         stream.option(SETTINGS, settings.encoded()).load(),
-        DeltaFiles(declared),
+        LakeFiles(declared),
         schema,
         {each.name: each.type for each in declared},
         sample,
     )
 
 
-def _settings(source: Source, base: Path, tasks: int) -> StreamSettings:
-    start = source.option("start", "snapshot")
-    value = int(source.option("start.version", "0"))
-    if start == "timestamp":
-        value = start_time(source.option("start.timestamp")) or 0
-    return StreamSettings(
+def _settings(source: Source, base: Path, tasks: int) -> TableSettings:
+    return TableSettings(
         f"source {source.name}",
         resolve(source.option("path"), base).rstrip("/"),
-        start,
-        value,
-        int(source.option("max.files.per.batch", "1000")),
-        tasks,
         source.option("ignore.changes", "false").lower() == "true",
+        stream_settings(source, tasks),
     )
 
 
@@ -71,15 +63,6 @@ def _check_table(owner: str, path: str, schema: StructType) -> str | None:
     _, version = log.describe()
     with described(owner, path):
         known = pa.schema(DeltaTable(path, version=version).schema().to_arrow())
-    for each in schema:
-        found = spelling(owner, path, each.name, known)
-        kind = arrow_type(each.dataType)
-        if not reads_as(found.type, kind):
-            raise table_error(
-                owner,
-                f"column {found.name} of {path} is {found.type}, which cannot be read as "
-                f"{each.dataType.simpleString().upper()}",
-                "Declare the column with the type of the table.",
-            )
+    check_declared(table_name(owner, path), schema, known)
     files = log.snapshot(version)
     return max(files, key=lambda each: each.size).encoded() if files else None

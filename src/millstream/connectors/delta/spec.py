@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.connectors.delta.settings import check_key, check_start, merge_limit
+from millstream.connectors.delta.settings import check_key, merge_limit
+from millstream.connectors.lake.starts import check_start
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, COUNT, NUMBER, TEXT, one_of
 from millstream.temporal import OutputMode

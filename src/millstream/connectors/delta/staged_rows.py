@@ -16,9 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.connectors.delta.data_files import to_table_columns
 from millstream.connectors.delta.settings import OP
-from millstream.connectors.delta.table import TableColumns
+from millstream.connectors.lake.data_files import to_table_columns
+from millstream.connectors.lake.table import TableColumns
 from millstream.connectors.paths import filesystem
 from millstream.connectors.sink import BatchId, Message, TaskId
 
@@ -54,7 +54,7 @@ class StagedRowsWriter:
             changes = rows.column(OP).cast(pa.string())
         staged = staged.append_column(pa.field(OP, pa.string()), changes)
         if self._writer is None:
-            system, root = filesystem(self.table.path)
+            system, root = filesystem(self.table.folder)
             self._name = f"{self.folder}/{uuid.uuid4().hex}.arrow"
             system.create_dir(f"{root}/{self.folder}", recursive=True)
             self._stream = system.open_output_stream(f"{root}/{self._name}")
@@ -72,7 +72,7 @@ class StagedRowsWriter:
         with suppress(Exception):
             self.close()
         if self._name:
-            system, root = filesystem(self.table.path)
+            system, root = filesystem(self.table.folder)
             with suppress(OSError):
                 system.delete_file(f"{root}/{self._name}")
 

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
-from millstream.connectors.delta.columns import check_partition_types, match_columns, spelling
-from millstream.connectors.delta.failures import described, feature_error, table_error
+from millstream.connectors.delta.failures import described, feature_error, table_name
+from millstream.connectors.lake.columns import check_partition_types, match_columns, spelling
+from millstream.connectors.lake.table import TableColumns, TableName
 
 # What other writers would compute or check for each row.
 _COMPUTED = ("delta.generationExpression", "delta.identity.start", "delta.invariants")
-
-
-@dataclass(frozen=True, slots=True)
-class TableColumns:
-    """The columns that a sink writes to a table; it is sent to executors.
-
-    Attributes:
-        owner: The sink, as errors name it.
-        names: The columns in the rows of the query.
-        columns: The same columns as the table spells and types them.
-        partitions: The partition columns, as the table spells them.
-        key: The columns that identify a row; none: rows are appended.
-    """
-
-    owner: str
-    path: str
-    names: tuple[str, ...]
-    columns: pa.Schema
-    partitions: tuple[str, ...] = ()
-    key: tuple[str, ...] = ()
 
 
 def prepare_table(
@@ -46,54 +26,53 @@ def prepare_table(
     create: bool,
 ) -> TableColumns:
     """Finds or creates the table; raises RunError if it cannot store the rows."""
+    name = table_name(owner, path)
     with described(owner, path):
         if not DeltaTable.is_deltatable(path):
             if not create:
-                raise table_error(
-                    owner,
+                raise name.error(
                     f"{path} is not a Delta table",
                     "Correct 'path', create the table, or remove 'create.table'.",
                 )
-            _create(owner, path, columns, partitions)
+            _create(name, columns, partitions)
         table = DeltaTable(path)
-    return _check(owner, path, table, columns, partitions, key)
+    return _check(name, table, columns, partitions, key)
 
 
-def _create(owner: str, path: str, columns: pa.Schema, partitions: Sequence[str]) -> None:
-    own = [spelling(owner, path, name, columns).name for name in partitions]
-    check_partition_types(owner, columns, own)
+def _create(name: TableName, columns: pa.Schema, partitions: Sequence[str]) -> None:
+    own = [spelling(name, each, columns).name for each in partitions]
+    check_partition_types(name.owner, columns, own)
     # Several outputs of a job may create the table at the same time.
-    DeltaTable.create(path, Schema.from_arrow(columns), mode="ignore", partition_by=own)
+    DeltaTable.create(name.name, Schema.from_arrow(columns), mode="ignore", partition_by=own)
 
 
 def _check(
-    owner: str,
-    path: str,
+    name: TableName,
     table: DeltaTable,
     columns: pa.Schema,
     partitions: Sequence[str],
     key: Sequence[str],
 ) -> TableColumns:
+    owner, path = name.owner, name.name
     reject_features(owner, path, table)
     known = pa.schema(table.schema().to_arrow())
-    stored = match_columns(owner, path, columns, known)
+    stored = match_columns(name, columns, known)
     existing = tuple(table.metadata().partition_columns)
-    given = tuple(spelling(owner, path, name, known).name for name in partitions)
+    given = tuple(spelling(name, each, known).name for each in partitions)
     if given and given != existing:
-        raise table_error(
-            owner,
+        raise name.error(
             f"{path} is partitioned by {', '.join(existing) or 'no column'}, not by "
             f"{', '.join(given)}",
             "Correct 'partition.by', or write to another table.",
         )
     check_partition_types(owner, known, existing)
     return TableColumns(
-        owner,
+        name,
         path,
         tuple(columns.names),
         stored,
         existing,
-        tuple(spelling(owner, path, name, stored).name for name in key),
+        tuple(spelling(name, each, stored).name for each in key),
     )
 
 

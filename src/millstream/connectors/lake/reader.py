@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from millstream.connectors.delta.log import DataFile
 from millstream.connectors.file.parquet_files import ParquetFiles
 from millstream.connectors.file.rejections import unreadable
 from millstream.connectors.file.values import Column
+from millstream.connectors.lake.data_file import DataFile
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaFiles:
+class LakeFiles:
     """The declared columns of a source. A column that a file lacks is NULL, as in files that are
     older than the column."""
 

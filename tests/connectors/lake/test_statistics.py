@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.connectors.delta.sinks import batch_id, rows_of, sink_on, write
 
-from millstream.connectors.delta.statistics import file_statistics
+from millstream.connectors.lake.statistics import file_statistics
 
 SCHEMA = pa.schema(
     [("n", pa.int64()), ("day", pa.date32()), ("at", pa.timestamp("us", "UTC")), ("t", pa.string())]

@@ -8,11 +8,10 @@ with `snapshot`, of all files of the table at that version.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -22,13 +21,11 @@ from pyspark.sql.streaming.datasource import (
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
-from pyspark.sql.types import StructType
 
-from millstream.connectors.delta.log import DataFile, TableLog
-from millstream.connectors.python_source import ErrorAnnotation, NamedDataSource
+from millstream.connectors.lake.data_file import DataFile
+from millstream.connectors.python_source import ErrorAnnotation
 from millstream.connectors.work_items import ITEM
 
-SETTINGS = "settings"
 _PAUSE = 0.1  # seconds between two looks for new versions
 _SCHEMA = pa.schema([(ITEM, pa.string())])
 LoggedOffset = dict[str, str | int]
@@ -45,16 +42,10 @@ class StreamSettings:
         tasks: The number of tasks that read a batch, at most.
     """
 
-    owner: str
-    path: str
     start: str
     start_value: int
     limit: int
     tasks: int
-    ignore_changes: bool
-
-    def encoded(self) -> str:
-        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +69,28 @@ class Position:
         return cls(int(logged["version"]), int(logged["index"]), bool(logged["snapshot"]))
 
 
-class DeltaVersions(NamedDataSource):
-    called: ClassVar[str] = "millstream_delta"
+class VersionLog(Protocol):
+    """The versions of a table, in the process beside the driver."""
 
-    def schema(self) -> str:
-        return f"{ITEM} string"
+    def describe(self) -> tuple[str, int]:
+        """Returns the id of the table, and its latest version."""
+        ...
 
-    def streamReader(self, schema: StructType) -> VersionStream:  # noqa: ARG002, N802
-        return VersionStream(StreamSettings(**json.loads(self.options[SETTINGS])))
+    def latest(self, known_id: str) -> int:
+        """Returns the latest version; fails if the table has another id."""
+        ...
+
+    def version_at(self, millis: int) -> int:
+        """Returns the first version at or after a time; the next version if there is none."""
+        ...
+
+    def snapshot(self, version: int) -> tuple[DataFile, ...]:
+        """Returns the data files of a version, the oldest first."""
+        ...
+
+    def files_of(self, version: int) -> tuple[DataFile, ...]:
+        """Returns the data files with the rows that a version adds."""
+        ...
 
 
 @dataclass
@@ -96,9 +101,9 @@ class Items(InputPartition):
 
 
 class VersionStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, settings: StreamSettings) -> None:
+    def __init__(self, settings: StreamSettings, log: VersionLog) -> None:
         self.settings = settings
-        self.log = TableLog(settings.owner, settings.path, ignore_changes=settings.ignore_changes)
+        self.log = log
         self._target: int | None = None
         self._looked = -float("inf")
         self._latest = -1
@@ -149,7 +154,7 @@ class VersionStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._latest if self._target is None else min(self._target, self._latest)
 
 
-def advance(log: TableLog, start: Position, last: int, most: int | None) -> Position:
+def advance(log: VersionLog, start: Position, last: int, most: int | None) -> Position:
     """Returns where a batch of at most `most` files ends, with versions up to `last`."""
     place, left = start, float("inf") if most is None else most
     while place.version <= last:
@@ -161,7 +166,7 @@ def advance(log: TableLog, start: Position, last: int, most: int | None) -> Posi
     return place
 
 
-def files_between(log: TableLog, start: Position, end: Position) -> Iterator[DataFile]:
+def files_between(log: VersionLog, start: Position, end: Position) -> Iterator[DataFile]:
     """Yields the files from one position to before another."""
     place = start
     while place.version < end.version:
@@ -171,7 +176,7 @@ def files_between(log: TableLog, start: Position, end: Position) -> Iterator[Dat
         yield from _files_at(log, end)[place.index : end.index]
 
 
-def _files_at(log: TableLog, place: Position) -> tuple[DataFile, ...]:
+def _files_at(log: VersionLog, place: Position) -> tuple[DataFile, ...]:
     return log.snapshot(place.version) if place.is_snapshot else log.files_of(place.version)
 
 

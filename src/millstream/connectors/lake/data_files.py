@@ -1,7 +1,7 @@
 """Writes the rows of a task to data files of a table, on executors.
 
-The files have names of their own and belong to the table as soon as the driver commits their names
-(`commit.py`). Files of a task that failed belong to no version; `vacuum` removes them.
+The files have names of their own and belong to the table as soon as the driver commits their
+names. Files of a task that was killed belong to no version.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from millstream.connectors.delta.statistics import file_statistics
-from millstream.connectors.delta.table import TableColumns
+from millstream.connectors.lake.statistics import file_statistics
+from millstream.connectors.lake.table import TableColumns
 from millstream.connectors.paths import filesystem
 from millstream.connectors.sink import Message, TaskId
-from millstream.errors import RunError
 
 _MAX_OPEN = 64
 _ROW_GROUP = 64 << 20  # bytes in memory
@@ -52,7 +51,7 @@ class DataFileWriter:
     _open: OrderedDict[Values, _DataFile] = field(default_factory=OrderedDict)
 
     def write(self, rows: pa.RecordBatch) -> None:
-        for values, part in by_partition(to_table_columns(self.table, rows), self.table.partitions):
+        for values, part in by_partition(to_table_columns(self.table, rows), self.table):
             self._file(values).write(part)
         self._rows += rows.num_rows
 
@@ -64,7 +63,7 @@ class DataFileWriter:
     def abort(self) -> None:
         with suppress(Exception):
             self.close()
-        remove_files(self.table.path, [each["path"] for each in self._files])
+        remove_files(self.table.folder, [each["path"] for each in self._files])
 
     def _file(self, values: Values) -> _DataFile:
         if values in self._open:
@@ -78,7 +77,7 @@ class DataFileWriter:
         )
         number = max(self.task.task, 0)
         name = f"{folder}part-{number:05d}-{uuid.uuid4()}.snappy.parquet"
-        self._open[values] = _DataFile(self.table.path, name, values)
+        self._open[values] = _DataFile(self.table.folder, name, values)
         return self._open[values]
 
     def _close_oldest(self) -> None:
@@ -133,26 +132,27 @@ def to_table_columns(table: TableColumns, rows: pa.RecordBatch) -> pa.RecordBatc
     for name, target in zip(table.names, table.columns, strict=True):
         column = rows.column(name)
         if not target.nullable and column.null_count:
-            raise RunError(
-                "MS-RUN-DELTA-TABLE",
-                f"{table.owner}: column {target.name} of {table.path} is NOT NULL, and a row has "
-                "NULL.",
-                fix="Exclude such rows with WHERE, or use coalesce().",
+            raise table.table.error(
+                f"column {target.name} of {table.table.name} is NOT NULL, and a row has NULL",
+                "Exclude such rows with WHERE, or use coalesce().",
             )
         arrays.append(column if column.type == target.type else column.cast(target.type))
     return pa.RecordBatch.from_arrays(arrays, schema=table.columns)
 
 
 def by_partition(
-    rows: pa.RecordBatch, partitions: tuple[str, ...]
+    rows: pa.RecordBatch, table: TableColumns
 ) -> Iterator[tuple[Values, pa.RecordBatch]]:
-    """Yields the rows of each combination of partition values, without these columns."""
+    """Yields the rows of each combination of partition values."""
+    partitions = table.partitions
     if not rows.num_rows:
         return
     if not partitions:
         yield (), rows
         return
-    remaining = rows.select([name for name in rows.schema.names if name not in partitions])
+    remaining = rows
+    if not table.has_partitions:
+        remaining = rows.select([name for name in rows.schema.names if name not in partitions])
     codes = np.zeros(rows.num_rows, np.int64)
     known: list[list[str | None]] = []
     for name in partitions:
