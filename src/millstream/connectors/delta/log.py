@@ -29,6 +29,8 @@ _RECREATED_FIX = "Start with a new checkpoint."
 class TableLog:
     """The log of a table. `ignore_changes`: versions that update or delete rows have no files."""
 
+    pause = 0.1  # seconds between two looks for new versions
+
     def __init__(self, owner: str, path: str, *, ignore_changes: bool = False) -> None:
         self.owner = owner
         self.path = path

@@ -26,7 +26,6 @@ from millstream.connectors.lake.data_file import DataFile
 from millstream.connectors.python_source import ErrorAnnotation
 from millstream.connectors.work_items import ITEM
 
-_PAUSE = 0.1  # seconds between two looks for new versions
 _SCHEMA = pa.schema([(ITEM, pa.string())])
 LoggedOffset = dict[str, str | int]
 
@@ -70,7 +69,10 @@ class Position:
 
 
 class VersionLog(Protocol):
-    """The versions of a table, in the process beside the driver."""
+    """The versions of a table, in the process beside the driver. `pause`: the seconds between two
+    looks for new versions."""
+
+    pause: float
 
     def describe(self) -> tuple[str, int]:
         """Returns the id of the table, and its latest version."""
@@ -148,7 +150,7 @@ class VersionStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _last_version(self, table_id: str) -> int:
         now = time.monotonic()
-        if self._latest < 0 or now - self._looked >= _PAUSE:
+        if self._latest < 0 or now - self._looked >= self.log.pause:
             self._latest = self.log.latest(table_id)
             self._looked = now
         return self._latest if self._target is None else min(self._target, self._latest)
