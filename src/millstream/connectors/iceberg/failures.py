@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import requests
-import sqlalchemy.exc
 from pyiceberg import exceptions
 
 from millstream.connectors.lake.table import TableName
 from millstream.errors import RunError
 
-_PYICEBERG = tuple(
-    each
-    for each in vars(exceptions).values()
-    if isinstance(each, type) and issubclass(each, Exception)
-)
 _MISSING = (exceptions.NoSuchTableError, exceptions.NoSuchNamespaceError)
-_OTHERS = (requests.RequestException, sqlalchemy.exc.SQLAlchemyError, OSError)
+# Packages whose errors a catalog or its files may raise.
+_PACKAGES = ("pyiceberg", "sqlalchemy", "requests", "urllib3", "botocore", "thrift")
 _MOST = 300  # characters of another program's message
 
 
@@ -44,7 +38,10 @@ def described(owner: str, table: str) -> Iterator[None]:
         raise table_name(owner, table).error(
             f"the catalog has no table {table}", "Correct 'table', or create the table."
         ) from None
-    except (*_PYICEBERG, *_OTHERS) as error:
+    except Exception as error:
+        package = type(error).__module__.partition(".")[0]
+        if package not in _PACKAGES and not isinstance(error, OSError):
+            raise
         raise RunError(
             "MS-RUN-ICEBERG-FAILED",
             f"{owner}: the catalog or the files of {table} report an error: {one_line(error)}.",

@@ -35,7 +35,6 @@ def open_sink(sink: SinkDef, base: Path) -> IcebergSink:
 def _require_package(owner: str) -> None:
     try:
         import pyiceberg  # noqa: F401
-        import sqlalchemy  # noqa: F401
     except ImportError:
         raise RunError(
             "MS-RUN-ICEBERG-DRIVER",
