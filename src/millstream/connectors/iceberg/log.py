@@ -42,7 +42,7 @@ class SnapshotLog:
     """The snapshots of a table. `ignore_changes`: those that update or delete rows have no
     files."""
 
-    pause = 1.0  # seconds between two looks for new snapshots: each asks the catalog
+    pause = 1.0  # seconds between two looks for new snapshots: each reads the catalog
 
     def __init__(self, target: CatalogTable, *, ignore_changes: bool = False) -> None:
         self.target = target

@@ -110,6 +110,9 @@ class VersionStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._looked = -float("inf")
         self._latest = -1
 
+    def __getstate__(self) -> dict[str, object]:
+        return {}  # executors only call `read`
+
     def initialOffset(self) -> LoggedOffset:  # noqa: N802
         with ErrorAnnotation():
             table_id, latest = self.log.describe()
