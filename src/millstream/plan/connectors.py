@@ -158,8 +158,10 @@ class ConnectorSpec:
         return (self.name, *self.aliases)
 
     def has_role(self, role: Role) -> bool:
+        if self.resolve:
+            return True
         if role is Role.TABLE:
-            return bool(self.table or self.lookup or self.resolve)
+            return bool(self.table or self.lookup)
         return bool(self.source if role is Role.SOURCE else self.sink)
 
     @property

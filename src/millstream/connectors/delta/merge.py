@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable
 
-from millstream.connectors.delta.settings import OP
+from millstream.connectors.key_changes import OP, is_removal, last_changes
 
 _DELETE = "_ms_delete"
-_ROW = "_ms_row"
 
 
-def last_changes(rows: pa.Table, key: Sequence[str]) -> pa.Table:
+def mergeable(rows: pa.Table, key: Sequence[str]) -> pa.Table:
     """Returns the last change of each key; _DELETE is whether the row leaves the table."""
-    keys = pl.DataFrame({f"k{n}": _as_series(rows.column(name)) for n, name in enumerate(key)})
-    last = keys.with_row_index(_ROW).unique(keys.columns, keep="last", maintain_order=True)
-    found = rows.take(last[_ROW].to_arrow())
-    deleted = pc.fill_null(pc.is_in(found.column(OP), pa.array(["-D", "-U"])), False)
-    return found.drop_columns([OP]).append_column(_DELETE, deleted)
-
-
-def _as_series(column: pa.ChunkedArray) -> pl.Series:
-    made = pl.from_arrow(column)
-    assert isinstance(made, pl.Series)
-    return made
+    found = last_changes(rows, key)
+    return found.drop_columns([OP]).append_column(_DELETE, is_removal(found.column(OP)))
 
 
 def merge_rows(

@@ -9,8 +9,6 @@ from millstream.errors import PlanError
 from millstream.plan.nodes import SinkDef
 from millstream.suggestions import nearest, same
 
-OP = "_OP"  # the column of a changelog that says how a row changes the result
-
 
 def key_columns(sink: SinkDef) -> tuple[str, ...]:
     """Returns the columns that identify the row that a change replaces; none: rows are appended."""

@@ -20,8 +20,8 @@ from pyspark.sql.types import StructType
 
 from millstream.connectors.arrow_writer import ArrowOpener
 from millstream.connectors.delta.commit import BatchCommit, add_files
-from millstream.connectors.delta.merge import last_changes, merge_rows
-from millstream.connectors.delta.settings import OP, key_columns
+from millstream.connectors.delta.merge import merge_rows, mergeable
+from millstream.connectors.delta.settings import key_columns
 from millstream.connectors.delta.staged_rows import (
     StagedRowsOpener,
     read_staged,
@@ -30,6 +30,7 @@ from millstream.connectors.delta.staged_rows import (
 )
 from millstream.connectors.delta.table import prepare_table
 from millstream.connectors.file.sink_options import partition_columns
+from millstream.connectors.key_changes import OP
 from millstream.connectors.lake.columns import to_columns
 from millstream.connectors.lake.data_files import DataFileOpener, remove_files
 from millstream.connectors.lake.table import TableColumns
@@ -99,7 +100,7 @@ class DeltaSink:
             names = [name for message in messages for name in message["staged"]]
             rows = read_staged(self.path, names)
             if rows is not None:
-                changes = last_changes(rows, self._table.key)
+                changes = mergeable(rows, self._table.key)
                 self._commit.commit(batch, merge_rows(changes, self._table.key))
                 remove_staged(self.path, staging_folder(batch))
         elif files := [file for message in messages for file in message["files"]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.connectors.delta.settings import OP
+from millstream.connectors.key_changes import OP
 from millstream.connectors.lake.data_files import to_table_columns
 from millstream.connectors.lake.table import TableColumns
 from millstream.connectors.paths import filesystem

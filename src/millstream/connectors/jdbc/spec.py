@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.connectors.jdbc.url import CONNECTORS, PREFIXES
 from millstream.errors import PropertyError
-from millstream.plan.connectors import ConnectorSpec, ConnectorStatement, Property, Role
+from millstream.plan.connectors import ConnectorSpec, ConnectorStatement, Property
 from millstream.sql.properties import TEXT
 
 
@@ -16,7 +16,7 @@ def _by_url(declared: ConnectorStatement) -> str:
             return connector
     raise PropertyError(
         "MS-PROP-VALUE",
-        f"'url' of the table {declared.name} is not the URL of a supported database.",
+        f"'url' of the {declared.noun} {declared.name} is not the URL of a supported database.",
         fix=f"Use a URL that begins with {PREFIXES}.",
         place=url.value_place,
     )
@@ -30,7 +30,6 @@ SPEC = ConnectorSpec(
             "url",
             TEXT,
             "The database, such as jdbc:postgresql://host:5432/database or jdbc:sqlite:shop.db.",
-            (Role.TABLE,),
             required="jdbc:postgresql://host:5432/database",
         ),
     ),

@@ -2,50 +2,67 @@
 
 from __future__ import annotations
 
-from millstream.errors import PropertyError
-from millstream.plan.connectors import (
-    PATH,
-    ConnectorSpec,
-    ConnectorStatement,
-    Options,
-    Property,
-    Role,
-)
-from millstream.sql.properties import TEXT
+from millstream.connectors.sqlite.sink_options import check_key, check_mode, check_sqlite
+from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
+from millstream.sql.properties import BOOLEAN, COUNT, TEXT, one_of
+from millstream.temporal import OutputMode
 
-_TABLE = (Role.TABLE,)
-
-
-def _with_path(declared: ConnectorStatement, options: Options) -> Options:
-    """Completes the options: the path, from 'path' or 'url', and the name of the table."""
-    if "path" in options and "url" in options:
-        raise PropertyError(
-            "MS-PROP-UNUSED",
-            f"the table {declared.name} has both 'path' and 'url', which name the same thing.",
-            fix="Remove one of them.",
-            place=declared.properties["url"].place,
-        )
-    found = {name: value for name, value in options.items() if name != "url"}
-    found["path"] = options.get("path") or _path_of(options.get("url", ""))
-    if not found["path"]:
-        raise declared.missing_property_error("path", "customers.db")
-    return {**found, "table": options.get("table", declared.name)}
-
-
-def _path_of(url: str) -> str:
-    rest = url.removeprefix("jdbc:").removeprefix("sqlite:")
-    return rest.removeprefix("//").removeprefix("/") if rest.startswith("///") else rest
-
+_SOURCE, _SINK = (Role.SOURCE,), (Role.SINK,)
 
 SPEC = ConnectorSpec(
     "sqlite",
-    "A table of an SQLite database, looked up by key or read whole.",
+    "A table of an SQLite database: its rows as a stream, looked up by key, read whole, or "
+    "written exactly once.",
     (
-        Property("path", PATH, "The file of the database.", _TABLE),
-        Property("url", TEXT, "The file as a URL, such as sqlite:shop.db.", _TABLE),
-        Property("table", TEXT, "The name of the table in the database, if it differs.", _TABLE),
+        Property("path", PATH, "The file of the database."),
+        Property("url", TEXT, "The file as a URL, such as sqlite:shop.db."),
+        Property("table", TEXT, "The name of the table in the database, if it differs."),
+        Property(
+            "mode",
+            one_of("snapshot", "incremental"),
+            "What a source reads. snapshot: the rows of the table, once; incremental: rows with "
+            "greater values of a column.",
+            _SOURCE,
+            default="snapshot",
+        ),
+        Property(
+            "incremental.column",
+            TEXT,
+            "With 'mode' = 'incremental': a column whose values only increase, such as a sequence.",
+            _SOURCE,
+        ),
+        Property(
+            "max.rows.per.batch",
+            COUNT,
+            "About how many rows a micro-batch has at most, with 'mode' = 'incremental'.",
+            _SOURCE,
+            default="1000000",
+        ),
+        Property(
+            "key.columns",
+            TEXT,
+            "Columns, separated by commas, that identify a row. A row then replaces the row with "
+            "the same key.",
+            _SINK,
+        ),
+        Property(
+            "create.table",
+            BOOLEAN,
+            "Whether a table that does not exist is created.",
+            _SINK,
+            default="true",
+        ),
     ),
+    source="millstream.connectors.sqlite.source:open_source",
     table="millstream.connectors.lookup.full_scan:open_table",
     lookup="millstream.connectors.sqlite.lookup:open_store",
-    check=_with_path,
+    sink="millstream.connectors.sqlite.sink:open_sink",
+    modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
+    delivery=Delivery.EXACTLY_ONCE,
+    delivery_reason="the rows of a batch and its number are committed in one transaction",
+    executor_reads=True,
+    admission_control=True,
+    check=check_sqlite,
+    check_columns=check_key,
+    check_mode=check_mode,
 )
