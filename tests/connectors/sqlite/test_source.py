@@ -11,7 +11,7 @@ from pyspark.sql.streaming.datasource import ReadMaxRows
 from tests.connectors.sqlite.sinks import execute
 
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.sqlite.row_ranges import RangeSettings, RangeStream
+from millstream.connectors.sqlite.row_ranges import RangeSettings
 from millstream.connectors.sqlite.source import SqliteRows
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.build.job import build_job
@@ -33,7 +33,7 @@ def insert(path, *numbers):
 
 
 def stream(path, column="id", limit=1000):
-    return RangeStream(RangeSettings("source orders", str(path), "orders", column, limit))
+    return RangeSettings("source orders", str(path), "orders", column, limit).stream
 
 
 def batches(path, source, column="id", start=None):

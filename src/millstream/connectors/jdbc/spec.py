@@ -14,6 +14,8 @@ def _by_url(declared: ConnectorStatement) -> str:
     for prefix, connector in CONNECTORS.items():
         if written.startswith(prefix):
             return connector
+    if "://" in written:
+        return "database"
     raise PropertyError(
         "MS-PROP-VALUE",
         f"'url' of the {declared.noun} {declared.name} is not the URL of a supported database.",
@@ -24,7 +26,8 @@ def _by_url(declared: ConnectorStatement) -> str:
 
 SPEC = ConnectorSpec(
     "jdbc",
-    "An alias for postgresql or sqlite, depending on 'url'; it also accepts their properties.",
+    "An alias for postgresql, sqlite or database, depending on 'url'; it also accepts their "
+    "properties.",
     (
         Property(
             "url",

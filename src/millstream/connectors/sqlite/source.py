@@ -10,6 +10,7 @@ from typing import ClassVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from millstream.connectors.dead_letters import BAD
 from millstream.connectors.declared_columns import to_spark_schema
 from millstream.connectors.file.options import arrow_type
 from millstream.connectors.jdbc.filters import ScanFilter
@@ -23,10 +24,10 @@ from millstream.connectors.sqlite.database import bounded, connect, describe
 from millstream.connectors.sqlite.row_ranges import (
     SETTINGS,
     RangeSettings,
-    RowRange,
     SqliteRanges,
 )
 from millstream.connectors.sqlite.scan import scan
+from millstream.connectors.value_ranges import ValueRange
 from millstream.connectors.work_items import WorkStream
 from millstream.errors import RunError
 from millstream.plan.nodes import Source
@@ -79,13 +80,15 @@ class SqliteRows:
         part: int = 0,  # noqa: ARG002
         parts: int = 1,  # noqa: ARG002
     ) -> Iterator[pa.RecordBatch]:
-        rows, filters = RowRange.decoded(path), []
+        rows, filters = ValueRange.decoded(path), []
         if rows.after is not None:
             filters.append(ScanFilter(self.column, ">", (rows.after,)))
         if rows.to is not None:
             filters.append(ScanFilter(self.column, "<=", (rows.to,)))
         for batch in scan(self.spec, filters):
-            yield batch.select(list(wanted))
+            bad = pa.nulls(batch.num_rows, pa.string())
+            columns = [*(batch.column(name) for name in wanted), bad]
+            yield pa.RecordBatch.from_arrays(columns, [*wanted, BAD])
 
 
 def _spec(source: Source, base: Path, types: Mapping[str, pa.DataType]) -> LookupSpec:
