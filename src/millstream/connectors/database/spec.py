@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.connectors.database.settings import check_database, check_key, check_mode
-from millstream.plan.connectors import ConnectorSpec, Delivery, Property, Role
+from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, COUNT, TEXT, one_of
 from millstream.temporal import OutputMode
 
@@ -31,7 +31,7 @@ SPEC = ConnectorSpec(
             TEXT,
             "The environment variable with the password. Executors read it, too.",
         ),
-        Property("password.file", TEXT, "A file with the password. Executors read it, too."),
+        Property("password.file", PATH, "A file with the password. Executors read it, too."),
         Property(
             "mode",
             one_of("snapshot", "incremental"),

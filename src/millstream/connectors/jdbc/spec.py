@@ -19,7 +19,8 @@ def _by_url(declared: ConnectorStatement) -> str:
     raise PropertyError(
         "MS-PROP-VALUE",
         f"'url' of the {declared.noun} {declared.name} is not the URL of a supported database.",
-        fix=f"Use a URL that begins with {PREFIXES}.",
+        fix=f"Use a URL that begins with {PREFIXES}, or one of SQLAlchemy, such as "
+        "mysql+pymysql://host/database.",
         place=url.value_place,
     )
 
