@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -33,7 +34,7 @@ changes = st.lists(
 
 def test_every_type_is_stored(database):
     time = dt.datetime(2026, 1, 15, 10, 30, 1, 7, dt.UTC)
-    values = {
+    values: dict[str, tuple[pa.DataType, list[Any]]] = {
         "large": (pa.int64(), [-(2**63), None]),
         "Flag": (pa.bool_(), [True, None]),
         "tiny": (pa.int8(), [-128, None]),

@@ -55,7 +55,8 @@ def batches(database, column: str, limit: int = 1000, start=None):
     settings = RangeSettings.decoded(RangeSettings(target(database), column, kind, limit).encoded())
     stream = settings.stream
     rows = DatabaseRows(settings, tuple((name.upper(), name) for name in SCHEMA.names))
-    offset, found = start or stream.initialOffset(), []
+    offset = start or stream.initialOffset()
+    found: list[list[int]] = []
     while True:
         stream._looked = -1.0
         end = stream.latestOffset(offset, LIMIT)

@@ -98,16 +98,28 @@ def test_a_batch_has_at_most_as_many_files_as_it_may(path, limit):
     assert [*chain(*found)] == [1, 2, 3, 4]
 
 
-class Log(TableLog):
+class Log:
     """A log whose versions have so many files; the snapshot of a version has all before it."""
 
+    pause = 0.0
+
     def __init__(self, counts: list[int]) -> None:
-        self.files_of = lambda version: tuple(
-            DataFile(f"{version}/{n}") for n in range(counts[version])
-        )
-        self.snapshot = lambda version: tuple(
-            file for each in range(version + 1) for file in self.files_of(each)
-        )
+        self.counts = counts
+
+    def describe(self) -> tuple[str, int]:
+        return "id", len(self.counts) - 1
+
+    def latest(self, known_id: str) -> int:
+        return len(self.counts) - 1
+
+    def version_at(self, millis: int) -> int:
+        return millis
+
+    def files_of(self, version: int) -> tuple[DataFile, ...]:
+        return tuple(DataFile(f"{version}/{n}") for n in range(self.counts[version]))
+
+    def snapshot(self, version: int) -> tuple[DataFile, ...]:
+        return tuple(chain(*map(self.files_of, range(version + 1))))
 
 
 @settings(deadline=None)

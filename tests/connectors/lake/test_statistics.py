@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,12 +27,12 @@ rows = st.tuples(
 )
 
 
-def statistics(table: pa.Table, rows_per_group: int = 3) -> dict[str, object]:
+def statistics(table: pa.Table, rows_per_group: int = 3) -> dict[str, Any]:
     sink = pa.BufferOutputStream()
     collected: list[pq.FileMetaData] = []
     with pq.ParquetWriter(sink, table.schema, metadata_collector=collected) as writer:
         writer.write_table(table, row_group_size=rows_per_group)
-    found: dict[str, object] = json.loads(file_statistics(collected[0]))
+    found: dict[str, Any] = json.loads(file_statistics(collected[0]))
     return found
 
 

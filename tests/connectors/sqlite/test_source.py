@@ -39,7 +39,8 @@ def stream(path, column="id", limit=1000):
 def batches(path, source, column="id", start=None):
     options = (("path", str(path)), ("table", "orders"))
     rows = SqliteRows(LookupSpec("orders", "sqlite", options, ("id",), ("id", "t"), SCHEMA), column)
-    offset, found = start or source.initialOffset(), []
+    offset = start or source.initialOffset()
+    found: list[list[int]] = []
     while True:
         source._looked = -1.0
         end = source.latestOffset(offset, LIMIT)

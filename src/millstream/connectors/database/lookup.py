@@ -38,6 +38,7 @@ class DatabaseStore:
         def rows(connection: sa.Connection, table: sa.Table) -> Any:
             own = [self._column(table, name) for name in self._spec.keys]
             values = keys.select(self._spec.keys)
+            requested: sa.ColumnElement[bool]
             if len(own) == 1:
                 requested = own[0].in_(values.to_series().to_list())
             else:

@@ -12,7 +12,7 @@ from typing import Any
 
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError
-from deltalake.transaction import AddAction
+from deltalake.transaction import AddAction, RemoveAction
 
 from millstream.connectors.delta.failures import described, table_name
 from millstream.connectors.sink import BatchId
@@ -81,7 +81,7 @@ class BatchCommit:
 def add_files(files: Sequence[dict[str, Any]]) -> Callable[[DeltaTable, CommitProperties], None]:
     """Returns the change that adds data files, which the messages of tasks describe."""
     now = int(time.time() * 1000)
-    actions = [
+    actions: list[AddAction | RemoveAction] = [
         AddAction(each["path"], each["size"], each["partition"], now, True, each["stats"])
         for each in files
     ]
