@@ -45,12 +45,14 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             f"CREATE SINK a WITH ('connector' = 'console', 'path' = 'out') {SELECT}",
             "MS-PROP-UNUSED at line 1, column 46: 'path' belongs to the connectors file, "
-            "sqlite and delta, and the sink a uses 'console'. Remove it, or set 'connector' = 'file'.",
+            "sqlite and delta, and the sink a uses 'console'. Remove it, or set 'connector' = "
+            "'file'.",
         ),
         (
             f"CREATE SINK a WITH ('path' = 'out') {SELECT}",
             "MS-PROP-UNUSED at line 1, column 21: 'path' belongs to the connectors file, "
-            "sqlite and delta, and the sink a has no 'connector'. Add 'connector' = 'file', or remove it.",
+            "sqlite and delta, and the sink a has no 'connector'. Add 'connector' = 'file', or "
+            "remove it.",
         ),
         (
             f"CREATE SINK a WITH ('connector' = 'noop', 'password' = 'x') {SELECT}",

@@ -61,9 +61,13 @@ class DataFileWriter:
         return {"rows": self._rows, "files": self._files}
 
     def abort(self) -> None:
-        with suppress(Exception):
-            self.close()
-        remove_files(self.table.folder, [each["path"] for each in self._files])
+        names = [each["path"] for each in self._files]
+        for each in self._open.values():
+            names.append(each.name)
+            with suppress(Exception):
+                each.close()
+        self._open.clear()
+        remove_files(self.table.folder, names)
 
     def _file(self, values: Values) -> _DataFile:
         if values in self._open:
@@ -91,7 +95,7 @@ class DataFileWriter:
 class _DataFile:
     def __init__(self, path: str, name: str, values: Values) -> None:
         self.values = values
-        self._name = name
+        self.name = name
         system, root = filesystem(path)
         folder = f"{root}/{name}".rpartition("/")[0]
         system.create_dir(folder, recursive=True)
@@ -123,7 +127,7 @@ class _DataFile:
         size = self._stream.tell()
         self._stream.close()
         (metadata,) = self._metadata
-        return {"path": self._name, "size": size, "stats": file_statistics(metadata)}
+        return {"path": self.name, "size": size, "stats": file_statistics(metadata)}
 
 
 def to_table_columns(table: TableColumns, rows: pa.RecordBatch) -> pa.RecordBatch:
