@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import sqlalchemy as sa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from millstream.connectors.database.sink import DatabaseSink
-from millstream.connectors.sink import BatchId, Message, TaskId
 from millstream.plan.nodes import SinkDef
 
 
@@ -45,24 +43,3 @@ def sink_on(database: Database, schema: pa.Schema, **options: str) -> DatabaseSi
     sink = DatabaseSink.opened(SinkDef("out", "database", tuple(given.items())), Path())
     sink._prepare(from_arrow_schema(schema))
     return sink
-
-
-def batch_id(batch: int, checkpoint: str = "checkpoint") -> BatchId:
-    return BatchId(checkpoint, "query", "main", batch)
-
-
-def write(sink: DatabaseSink, batch: BatchId, tasks: Sequence[Iterable[pa.RecordBatch]]) -> None:
-    opener: Any = sink.begin(batch)
-    messages: list[Message] = []
-    for number, rows in enumerate(tasks):
-        writer = opener.open(TaskId(batch, number))
-        for each in rows:
-            writer.write(each)
-        messages.append(writer.close())
-    sink.commit(batch, messages)
-
-
-def rows_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.connectors.database.tables import Database, batch_id, rows_of, sink_on, write
+from tests.connectors.database.tables import Database, sink_on
+from tests.connectors.sink_batches import batch_id, rows_of, write
 
 from millstream.connectors.database import opening, store
 from millstream.connectors.lookup.spec import LookupSpec

@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.datasource import ReadMaxRows
-from tests.connectors.database.tables import batch_id, rows_of, sink_on, write
+from tests.connectors.database.tables import sink_on
+from tests.connectors.sink_batches import batch_id, rows_of, write
 
 from millstream.connectors.database.range_source import RangeSettings
 from millstream.connectors.database.source import DatabaseRows, _incremental_column

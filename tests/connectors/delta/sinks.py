@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from deltalake import DeltaTable
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from millstream.connectors.delta.sink import DeltaSink
-from millstream.connectors.sink import BatchId, Message, TaskId
 from millstream.plan.nodes import SinkDef
 
 
@@ -21,34 +19,6 @@ def sink_on(path: Path, schema: pa.Schema, **options: str) -> DeltaSink:
     sink = DeltaSink.opened(SinkDef("out", "delta", tuple(given.items())), Path())
     sink._prepare(from_arrow_schema(schema))
     return sink
-
-
-def batch_id(batch: int, checkpoint: str = "checkpoint") -> BatchId:
-    return BatchId(checkpoint, "query", "main", batch)
-
-
-def write(
-    sink: DeltaSink,
-    batch: BatchId,
-    tasks: Sequence[Iterable[pa.RecordBatch]],
-    *,
-    before_commit: Callable[[], None] = lambda: None,
-) -> None:
-    opener = sink.begin(batch)
-    messages: list[Message] = []
-    for number, rows in enumerate(tasks):
-        writer = opener.open(TaskId(batch, number))
-        for each in rows:
-            writer.write(each)
-        messages.append(writer.close())
-    before_commit()
-    sink.commit(batch, messages)
-
-
-def rows_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def table_rows(path: Path) -> list[tuple[Any, ...]]:

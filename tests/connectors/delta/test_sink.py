@@ -14,14 +14,8 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.connectors.delta.sinks import (
-    batch_id,
-    data_files,
-    rows_of,
-    sink_on,
-    table_rows,
-    write,
-)
+from tests.connectors.delta.sinks import data_files, sink_on, table_rows
+from tests.connectors.sink_batches import batch_id, rows_of, write
 
 from millstream.connectors.sink import TaskId
 from millstream.errors import RunError

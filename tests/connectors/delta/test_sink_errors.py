@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Schema
 from pyspark.sql.types import DayTimeIntervalType, StructField, StructType
-from tests.connectors.delta.sinks import batch_id, rows_of, sink_on, table_rows, write
+from tests.connectors.delta.sinks import sink_on, table_rows
+from tests.connectors.sink_batches import batch_id, rows_of, write
 
 from millstream.connectors.delta.opening import open_sink
 from millstream.connectors.lake.columns import to_columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from millstream.connectors.iceberg.catalog import CatalogTable
 from millstream.connectors.iceberg.log import SnapshotLog
 from millstream.connectors.iceberg.sink import IcebergSink
 from millstream.connectors.lake.version_stream import StreamSettings, VersionStream
-from millstream.connectors.sink import BatchId, Message, TaskId
 from millstream.plan.nodes import SinkDef
 
 SETTINGS = {"catalog.type": "sql", "catalog.uri": "sqlite:///cat.db", "catalog.warehouse": "wh"}
@@ -31,34 +29,6 @@ def sink_on(folder: Path, schema: pa.Schema, table: str = "db.t", **options: str
     sink = IcebergSink.opened(SinkDef("out", "iceberg", tuple(given.items())), folder)
     sink._prepare(from_arrow_schema(schema))
     return sink
-
-
-def batch_id(batch: int, checkpoint: str = "checkpoint") -> BatchId:
-    return BatchId(checkpoint, "query", "main", batch)
-
-
-def write(
-    sink: IcebergSink,
-    batch: BatchId,
-    tasks: Sequence[Iterable[pa.RecordBatch]],
-    *,
-    before_commit: Callable[[], None] = lambda: None,
-) -> None:
-    opener = sink.begin(batch)
-    messages: list[Message] = []
-    for number, rows in enumerate(tasks):
-        writer = opener.open(TaskId(batch, number))
-        for each in rows:
-            writer.write(each)
-        messages.append(writer.close())
-    before_commit()
-    sink.commit(batch, messages)
-
-
-def rows_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def table_rows(folder: Path, table: str = "db.t") -> list[tuple[Any, ...]]:

@@ -14,15 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyiceberg.transforms import DayTransform
-from tests.connectors.iceberg.tables import (
-    SETTINGS,
-    batch_id,
-    catalog,
-    rows_of,
-    sink_on,
-    table_rows,
-    write,
-)
+from tests.connectors.iceberg.tables import SETTINGS, catalog, sink_on, table_rows
+from tests.connectors.sink_batches import batch_id, rows_of, write
 
 from millstream.connectors.iceberg.opening import open_sink
 from millstream.connectors.sink import TaskId

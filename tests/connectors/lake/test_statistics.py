@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.connectors.delta.sinks import batch_id, rows_of, sink_on, write
+from tests.connectors.delta.sinks import sink_on
+from tests.connectors.sink_batches import batch_id, rows_of, write
 
 from millstream.connectors.lake.statistics import file_statistics
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from millstream.connectors.sink import BatchId, Message, TaskId
 from millstream.connectors.sqlite.sink import SqliteSink, open_sink
 from millstream.plan.nodes import SinkDef
 
@@ -23,27 +21,6 @@ def sink_on(path: Path, schema: pa.Schema, **options: str) -> SqliteSink:
     sink = open_sink(SinkDef("out", "sqlite", tuple(given.items())), Path())
     sink._prepare(from_arrow_schema(schema))
     return sink
-
-
-def batch_id(batch: int, checkpoint: str = "checkpoint") -> BatchId:
-    return BatchId(checkpoint, "query", "main", batch)
-
-
-def write(sink: SqliteSink, batch: BatchId, tasks: Sequence[Iterable[pa.RecordBatch]]) -> None:
-    opener: Any = sink.begin(batch)
-    messages: list[Message] = []
-    for number, rows in enumerate(tasks):
-        writer = opener.open(TaskId(batch, number))
-        for each in rows:
-            writer.write(each)
-        messages.append(writer.close())
-    sink.commit(batch, messages)
-
-
-def rows_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def execute(path: Path, *statements: str) -> list[tuple[Any, ...]]:

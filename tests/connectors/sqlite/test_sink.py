@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.connectors.sqlite.sinks import batch_id, execute, rows_of, sink_on, table_rows, write
+from tests.connectors.sink_batches import batch_id, rows_of, write
+from tests.connectors.sqlite.sinks import execute, sink_on, table_rows
 
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.sqlite.scan import scan

@@ -22,9 +22,9 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructTy
 
 from millstream.connectors.arrow_writer import ArrowOpener, collect_rows
 from millstream.connectors.database.columns import database_type, fits, to_values
-from millstream.connectors.database.settings import key_columns
 from millstream.connectors.database.target import Target
 from millstream.connectors.key_changes import OP, is_removal, last_changes
+from millstream.connectors.key_columns import key_columns
 from millstream.connectors.sink import BatchId, Message, WriterOpener
 from millstream.errors import PlanError, RunError
 from millstream.plan.nodes import SinkDef

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.connectors.database.settings import check_database, check_key, check_mode
+from millstream.connectors.database.settings import check_database
+from millstream.connectors.key_columns import check_key, require_key_for_changes
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, COUNT, TEXT, one_of
 from millstream.temporal import OutputMode
@@ -80,5 +81,5 @@ SPEC = ConnectorSpec(
     admission_control=True,
     check=check_database,
     check_columns=check_key,
-    check_mode=check_mode,
+    check_mode=require_key_for_changes,
 )

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millstream.connectors.file.sink_options import check_partitions
-from millstream.errors import PlanError
+from millstream.connectors.key_columns import check_key, key_columns
 from millstream.plan.nodes import SinkDef
-from millstream.suggestions import nearest, same
-
-
-def key_columns(sink: SinkDef) -> tuple[str, ...]:
-    """Returns the columns that identify the row that a change replaces; none: rows are appended."""
-    return tuple(name.strip() for name in sink.option("key.columns").split(",") if name.strip())
 
 
 def merge_limit(sink: SinkDef) -> str:
@@ -25,15 +19,7 @@ def merge_limit(sink: SinkDef) -> str:
     )
 
 
-def check_key(sink: SinkDef, columns: Sequence[str], operation: bool) -> None:
+def check_columns(sink: SinkDef, columns: Sequence[str], operation: bool) -> None:
     """Rejects key and partition columns that the query does not select."""
     check_partitions(sink, columns, operation)
-    for name in key_columns(sink):
-        if not any(same(name, column) for column in columns):
-            raise PlanError(
-                "MS-PLAN-UNKNOWN-COLUMN",
-                f"{name} is a key column of the sink {sink.name}, and its query does not select "
-                "it.",
-                fix=nearest(name, columns),
-                place=sink.place,
-            )
+    check_key(sink, columns, operation)

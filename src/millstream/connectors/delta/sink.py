@@ -21,7 +21,6 @@ from pyspark.sql.types import StructType
 from millstream.connectors.arrow_writer import ArrowOpener
 from millstream.connectors.delta.commit import BatchCommit, add_files
 from millstream.connectors.delta.merge import merge_rows, mergeable
-from millstream.connectors.delta.settings import key_columns
 from millstream.connectors.delta.staged_rows import (
     StagedRowsOpener,
     read_staged,
@@ -31,6 +30,7 @@ from millstream.connectors.delta.staged_rows import (
 from millstream.connectors.delta.table import prepare_table
 from millstream.connectors.file.sink_options import partition_columns
 from millstream.connectors.key_changes import OP
+from millstream.connectors.key_columns import key_columns
 from millstream.connectors.lake.columns import to_columns
 from millstream.connectors.lake.data_files import DataFileOpener, remove_files
 from millstream.connectors.lake.table import TableColumns

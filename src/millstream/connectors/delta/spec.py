@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.connectors.delta.settings import check_key, merge_limit
+from millstream.connectors.delta.settings import check_columns, merge_limit
 from millstream.connectors.lake.starts import check_start
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, COUNT, NUMBER, TEXT, one_of
@@ -71,5 +71,5 @@ SPEC = ConnectorSpec(
     executor_reads=True,
     admission_control=True,
     check=check_start,
-    check_columns=check_key,
+    check_columns=check_columns,
 )

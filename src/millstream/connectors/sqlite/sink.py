@@ -22,11 +22,11 @@ from pyspark.sql.types import StructType
 
 from millstream.connectors.arrow_writer import ArrowOpener, collect_rows
 from millstream.connectors.key_changes import OP, is_removal, last_changes
+from millstream.connectors.key_columns import key_columns
 from millstream.connectors.lake.table import TableName
 from millstream.connectors.paths import resolve
 from millstream.connectors.sink import BatchId, Message, WriterOpener
 from millstream.connectors.sqlite.database import quote_name
-from millstream.connectors.sqlite.sink_options import key_columns
 from millstream.connectors.sqlite.sink_table import SinkTable, prepare_table
 from millstream.connectors.sqlite.sink_types import database_type, is_nested, nan_column, to_rows
 from millstream.errors import PlanError, RunError

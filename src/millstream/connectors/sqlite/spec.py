@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.connectors.sqlite.sink_options import check_key, check_mode, check_sqlite
+from millstream.connectors.key_columns import check_key, require_key_for_upserts
+from millstream.connectors.sqlite.options import check_sqlite
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, COUNT, TEXT, one_of
 from millstream.temporal import OutputMode
@@ -64,5 +65,5 @@ SPEC = ConnectorSpec(
     admission_control=True,
     check=check_sqlite,
     check_columns=check_key,
-    check_mode=check_mode,
+    check_mode=require_key_for_upserts,
 )
