@@ -113,6 +113,8 @@ class ConnectorSpec:
         keeps_rows: False if its sink discards rows.
         refreshable: A table can be read again while the job runs.
         watchable: Whether a table has changed is known without reading it.
+        concurrent_writers: Several sinks may write to one path.
+        tables_in_path: A path is a database with several tables, so sinks and sources may share it.
         system_columns: System columns of its source: name, and the column or struct field of the
             stream that it is, such as `_metadata.file_modification_time`.
         in_sql: False if only the Python API uses it.
@@ -145,6 +147,8 @@ class ConnectorSpec:
     keeps_rows: bool = True
     refreshable: bool = True
     watchable: bool = False
+    concurrent_writers: bool = False
+    tables_in_path: bool = False
     system_columns: tuple[tuple[str, str], ...] = ()
     in_sql: bool = True
     pass_through: tuple[str, ...] = ()

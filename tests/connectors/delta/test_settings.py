@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from millstream.errors import MillstreamError
 from millstream.plan.build.job import build_job
 from millstream.plan.explain.render import explain
+from millstream.plan.installed_connectors import installed_connectors
+from millstream.run.sink_conflicts import reject_sink_conflicts
 
 SOURCE = """
 CREATE SOURCE orders (id BIGINT, usr STRING, t TIMESTAMP, WATERMARK FOR t AS t) WITH ({});
@@ -78,3 +82,22 @@ def test_explain_states_the_delivery_guarantee_and_the_limit_of_merges():
     assert guarantee in merged
     assert "rows are merged by key in the driver's process" in merged
     assert "exactly once: a commit to the table has the rows of a batch" in shown(ICEBERG)
+
+
+def reject_conflicts(*sinks: str, source: str = FILES) -> None:
+    statements = "".join(
+        f"CREATE SINK out{number} WITH ({sink}) AS SELECT id FROM orders;"
+        for number, sink in enumerate(sinks)
+    )
+    made = build_job(SOURCE.format(source) + statements)
+    reject_sink_conflicts(made, Path("/job"), Path("/checkpoint"), installed_connectors())
+
+
+def test_several_sinks_may_write_to_a_table_or_a_database_but_not_to_what_the_job_reads():
+    reject_conflicts(DELTA, DELTA)
+    database = "'connector' = 'sqlite', 'path' = 'shop.db'"
+    reject_conflicts(database, database, source=database)
+    with pytest.raises(MillstreamError, match="MS-PLAN-SHARED-SINK"):
+        reject_conflicts(DELTA, source=DELTA)
+    with pytest.raises(MillstreamError, match="MS-PLAN-SHARED-SINK"):
+        reject_conflicts("'connector' = 'file', 'path' = 'tables/orders'", DELTA)

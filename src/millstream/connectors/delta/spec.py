@@ -70,6 +70,7 @@ SPEC = ConnectorSpec(
     limit_of=merge_limit,
     executor_reads=True,
     admission_control=True,
+    concurrent_writers=True,
     check=check_start,
     check_columns=check_columns,
 )

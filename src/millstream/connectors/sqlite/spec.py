@@ -63,6 +63,7 @@ SPEC = ConnectorSpec(
     delivery_reason="the rows of a batch and its number are committed in one transaction",
     executor_reads=True,
     admission_control=True,
+    tables_in_path=True,
     check=check_sqlite,
     check_columns=check_key,
     check_mode=require_key_for_upserts,
