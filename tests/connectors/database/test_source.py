@@ -140,6 +140,10 @@ def test_rows_are_looked_up_by_their_keys(database):
     keys = pl.DataFrame({"id": [1, 2, 3], "usr": ["u1", "u1", "u3"]})
     assert sorted(open_store(pairs).fetch(keys)["id"].to_list()) == [1, 3]
     assert read_whole(pairs, 2).num_rows == 2
+    database.run("CREATE VIEW second AS SELECT * FROM results WHERE id = 2")
+    of_view = tuple((options | {"table": "second"}).items())
+    view = LookupSpec("c", "database", of_view, ("id",), ("usr",), SCHEMA, store=store_name)
+    assert read_whole(view, 5).to_pylist() == [{"id": 2, "usr": "u2"}]
     wrong = LookupSpec(
         "c",
         "database",

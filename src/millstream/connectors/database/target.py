@@ -64,9 +64,11 @@ class Target:
             yield connection
 
     def reflect(self, connection: sa.Connection) -> sa.Table | None:
-        """Returns the table with its columns; None if the database has no such table."""
+        """Returns the table or view with its columns; None if the database has none."""
         schema, _, name = self.table.rpartition(".")
-        known = sa.inspect(connection).get_table_names(schema=schema or None)
+        inspector = sa.inspect(connection)
+        known = inspector.get_table_names(schema=schema or None)
+        known += inspector.get_view_names(schema=schema or None)
         found = name if name in known else next((each for each in known if same(each, name)), None)
         if found is None:
             return None
