@@ -1,13 +1,30 @@
-"""The key columns of a sink, and their checks."""
+"""Properties of sinks that write to a table: its creation, and its key columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from millstream.errors import PlanError, PropertyError
+from millstream.plan.connectors import Property, Role
 from millstream.plan.nodes import SinkDef
+from millstream.sql.properties import BOOLEAN, TEXT
 from millstream.suggestions import nearest, same
 from millstream.temporal import OutputMode
+
+KEY_COLUMNS = Property(
+    "key.columns",
+    TEXT,
+    "Columns, separated by commas, that identify a row. A row then replaces the row with the same "
+    "key.",
+    (Role.SINK,),
+)
+CREATE_TABLE = Property(
+    "create.table",
+    BOOLEAN,
+    "Whether a table that does not exist is created.",
+    (Role.SINK,),
+    default="true",
+)
 
 
 def key_columns(sink: SinkDef) -> tuple[str, ...]:

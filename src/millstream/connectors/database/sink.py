@@ -16,22 +16,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy as sa
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
+from pyspark.sql.types import DataType, StringType, StructType
 
 from millstream.connectors.arrow_writer import ArrowOpener, collect_rows
 from millstream.connectors.database.columns import database_type, fits, to_values
 from millstream.connectors.database.target import Target
 from millstream.connectors.key_changes import OP, is_removal, last_changes
 from millstream.connectors.key_columns import key_columns
+from millstream.connectors.nested_columns import is_nested, with_json
 from millstream.connectors.sink import BatchId, Message, WriterOpener
 from millstream.errors import PlanError, RunError
 from millstream.plan.nodes import SinkDef
 from millstream.suggestions import nearest, same
 
 _ROWS = 10_000  # of a statement
-_NESTED = (ArrayType, MapType, StructType)
 _MARKERS = sa.Table(
     "millstream_batches",
     sa.MetaData(),
@@ -64,13 +63,7 @@ class DatabaseSink:
         self._prepare(from_arrow_schema(schema))
 
     def projection(self, schema: StructType, *, ansi: bool = True) -> dict[str, Column]:  # noqa: ARG002
-        """Returns the columns of a query, with nested values as JSON."""
-        options = {"ignoreNullFields": "false"}
-        return {
-            each.name: F.to_json(column, options) if isinstance(each.dataType, _NESTED) else column
-            for each in schema
-            for column in [F.col("`" + each.name.replace("`", "``") + "`")]
-        }
+        return with_json(schema)
 
     def begin(self, batch: BatchId) -> WriterOpener:
         with self.target.connected() as connection:
@@ -188,7 +181,7 @@ class DatabaseSink:
 
 
 def _arrow(kind: DataType) -> pa.DataType:
-    is_text = isinstance(kind, (*_NESTED, StringType))
+    is_text = is_nested(kind) or isinstance(kind, StringType)
     return pa.string() if is_text else to_arrow_type(kind, timezone="UTC")
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from millstream.connectors.database.settings import check_database
-from millstream.connectors.key_columns import check_key, require_key_for_changes
-from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
-from millstream.sql.properties import BOOLEAN, COUNT, TEXT, one_of
+from millstream.connectors.key_columns import (
+    CREATE_TABLE,
+    KEY_COLUMNS,
+    check_key,
+    require_key_for_changes,
+)
+from millstream.connectors.source_modes import MODE_PROPERTIES
+from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property
+from millstream.sql.properties import TEXT
 from millstream.temporal import OutputMode
-
-_SOURCE, _SINK = (Role.SOURCE,), (Role.SINK,)
 
 SPEC = ConnectorSpec(
     "database",
@@ -33,41 +37,9 @@ SPEC = ConnectorSpec(
             "The environment variable with the password. Executors read it, too.",
         ),
         Property("password.file", PATH, "A file with the password. Executors read it, too."),
-        Property(
-            "mode",
-            one_of("snapshot", "incremental"),
-            "What a source reads. snapshot: the rows of the table, once; incremental: rows with "
-            "greater values of a column.",
-            _SOURCE,
-            default="snapshot",
-        ),
-        Property(
-            "incremental.column",
-            TEXT,
-            "With 'mode' = 'incremental': a column whose values only increase, such as a sequence.",
-            _SOURCE,
-        ),
-        Property(
-            "max.rows.per.batch",
-            COUNT,
-            "About how many rows a micro-batch has at most, with 'mode' = 'incremental'.",
-            _SOURCE,
-            default="1000000",
-        ),
-        Property(
-            "key.columns",
-            TEXT,
-            "Columns, separated by commas, that identify a row. A row then replaces the row with "
-            "the same key.",
-            _SINK,
-        ),
-        Property(
-            "create.table",
-            BOOLEAN,
-            "Whether a table that does not exist is created.",
-            _SINK,
-            default="true",
-        ),
+        *MODE_PROPERTIES,
+        KEY_COLUMNS,
+        CREATE_TABLE,
     ),
     source="millstream.connectors.database.opening:open_source",
     table="millstream.connectors.lookup.full_scan:open_table",

@@ -17,8 +17,8 @@ from millstream.connectors.delta.version_source import SETTINGS, DeltaVersions, 
 from millstream.connectors.file.options import arrow_type
 from millstream.connectors.file.values import Column
 from millstream.connectors.lake.columns import check_declared
+from millstream.connectors.lake.properties import stream_settings
 from millstream.connectors.lake.reader import LakeFiles
-from millstream.connectors.lake.starts import stream_settings
 from millstream.connectors.paths import resolve
 from millstream.connectors.python_source import register
 from millstream.connectors.work_items import WorkStream

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from millstream.connectors.delta.settings import check_columns, merge_limit
-from millstream.connectors.lake.starts import check_start
+from millstream.connectors.key_columns import CREATE_TABLE, KEY_COLUMNS
+from millstream.connectors.lake.properties import PARTITION_BY, SOURCE_PROPERTIES, check_start
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
-from millstream.sql.properties import BOOLEAN, COUNT, NUMBER, TEXT, one_of
+from millstream.sql.properties import NUMBER, one_of
 from millstream.temporal import OutputMode
 
-_SOURCE, _SINK = (Role.SOURCE,), (Role.SINK,)
+_SOURCE = (Role.SOURCE,)
 
 SPEC = ConnectorSpec(
     "delta",
@@ -25,42 +26,10 @@ SPEC = ConnectorSpec(
             default="snapshot",
         ),
         Property("start.version", NUMBER, "The first version that is read.", _SOURCE),
-        Property("start.timestamp", TEXT, "The time of the first version, in ISO 8601.", _SOURCE),
-        Property(
-            "max.files.per.batch",
-            COUNT,
-            "The maximum number of data files per batch.",
-            _SOURCE,
-            default="1000",
-        ),
-        Property(
-            "ignore.changes",
-            BOOLEAN,
-            "Whether versions that update or delete rows are skipped as a whole, with the rows "
-            "that they add. By default they stop the job.",
-            _SOURCE,
-            default="false",
-        ),
-        Property(
-            "key.columns",
-            TEXT,
-            "Columns, separated by commas, that identify a row. A row then replaces the row with "
-            "the same key, and -D deletes it.",
-            _SINK,
-        ),
-        Property(
-            "partition.by",
-            TEXT,
-            "Partition columns of a table that is created, separated by commas.",
-            _SINK,
-        ),
-        Property(
-            "create.table",
-            BOOLEAN,
-            "Whether a table that does not exist is created.",
-            _SINK,
-            default="true",
-        ),
+        *SOURCE_PROPERTIES,
+        KEY_COLUMNS,
+        PARTITION_BY,
+        CREATE_TABLE,
     ),
     source="millstream.connectors.delta.opening:open_source",
     sink="millstream.connectors.delta.opening:open_sink",

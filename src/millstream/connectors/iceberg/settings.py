@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from millstream.connectors.lake.starts import check_start
+from millstream.connectors.lake.properties import check_start
 from millstream.errors import PropertyError
 from millstream.plan.connectors import ConnectorStatement, Options
 from millstream.secret_names import contains_secret, is_secret_name

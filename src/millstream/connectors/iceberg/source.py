@@ -17,8 +17,8 @@ from millstream.connectors.iceberg.failures import feature_error, table_name
 from millstream.connectors.iceberg.settings import catalog_settings
 from millstream.connectors.iceberg.version_source import SETTINGS, IcebergSnapshots, TableSettings
 from millstream.connectors.lake.columns import check_declared
+from millstream.connectors.lake.properties import stream_settings
 from millstream.connectors.lake.reader import LakeFiles
-from millstream.connectors.lake.starts import stream_settings
 from millstream.connectors.python_source import register
 from millstream.connectors.work_items import WorkStream
 from millstream.plan.nodes import Source

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from millstream.connectors.file.sink_options import check_partitions
 from millstream.connectors.iceberg.settings import PREFIX, check_iceberg
+from millstream.connectors.key_columns import CREATE_TABLE
+from millstream.connectors.lake.properties import PARTITION_BY, SOURCE_PROPERTIES
 from millstream.plan.connectors import ConnectorSpec, Delivery, Property, Role
-from millstream.sql.properties import BOOLEAN, COUNT, TEXT, one_of
+from millstream.sql.properties import TEXT, one_of
 from millstream.temporal import OutputMode
 
-_SOURCE, _SINK = (Role.SOURCE,), (Role.SINK,)
+_SOURCE = (Role.SOURCE,)
 _BOTH = (Role.SOURCE, Role.SINK)
 
 SPEC = ConnectorSpec(
@@ -46,35 +48,9 @@ SPEC = ConnectorSpec(
             _SOURCE,
             default="snapshot",
         ),
-        Property("start.timestamp", TEXT, "The time of the first snapshot, in ISO 8601.", _SOURCE),
-        Property(
-            "max.files.per.batch",
-            COUNT,
-            "The maximum number of data files per batch.",
-            _SOURCE,
-            default="1000",
-        ),
-        Property(
-            "ignore.changes",
-            BOOLEAN,
-            "Whether snapshots that update or delete rows are skipped as a whole, with the rows "
-            "that they add. By default they stop the job.",
-            _SOURCE,
-            default="false",
-        ),
-        Property(
-            "partition.by",
-            TEXT,
-            "Partition columns of a table that is created, separated by commas.",
-            _SINK,
-        ),
-        Property(
-            "create.table",
-            BOOLEAN,
-            "Whether a table that does not exist is created, with its namespace.",
-            _SINK,
-            default="true",
-        ),
+        *SOURCE_PROPERTIES,
+        PARTITION_BY,
+        CREATE_TABLE,
     ),
     source="millstream.connectors.iceberg.opening:open_source",
     sink="millstream.connectors.iceberg.opening:open_sink",

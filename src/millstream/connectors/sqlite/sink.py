@@ -16,7 +16,6 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -24,11 +23,12 @@ from millstream.connectors.arrow_writer import ArrowOpener, collect_rows
 from millstream.connectors.key_changes import OP, is_removal, last_changes
 from millstream.connectors.key_columns import key_columns
 from millstream.connectors.lake.table import TableName
+from millstream.connectors.nested_columns import is_nested, with_json
 from millstream.connectors.paths import resolve
 from millstream.connectors.sink import BatchId, Message, WriterOpener
 from millstream.connectors.sqlite.database import quote_name
 from millstream.connectors.sqlite.sink_table import SinkTable, prepare_table
-from millstream.connectors.sqlite.sink_types import database_type, is_nested, nan_column, to_rows
+from millstream.connectors.sqlite.sink_types import database_type, nan_column, to_rows
 from millstream.errors import PlanError, RunError
 from millstream.plan.nodes import SinkDef
 
@@ -63,13 +63,7 @@ class SqliteSink:
         self._prepare(fields)
 
     def projection(self, schema: StructType, *, ansi: bool = True) -> dict[str, Column]:  # noqa: ARG002
-        """Returns the columns of a query, with nested values as JSON."""
-        options = {"ignoreNullFields": "false"}
-        return {
-            each.name: F.to_json(column, options) if is_nested(each.dataType) else column
-            for each in schema
-            for column in [F.col("`" + each.name.replace("`", "``") + "`")]
-        }
+        return with_json(schema)
 
     def begin(self, batch: BatchId) -> WriterOpener:
         with self._connected() as connection:

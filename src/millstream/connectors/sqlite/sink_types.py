@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import (
-    ArrayType,
     BinaryType,
     BooleanType,
     DataType,
@@ -16,23 +15,17 @@ from pyspark.sql.types import (
     DoubleType,
     FloatType,
     IntegralType,
-    MapType,
     StringType,
-    StructType,
     TimestampNTZType,
     TimestampType,
 )
+
+from millstream.connectors.nested_columns import is_nested
 
 _WHOLE = (BooleanType, IntegralType)
 _FLOATS = (FloatType, DoubleType)
 # SQLite has no types for these; `connectors/sqlite/columns.py` reads the same texts.
 _TEXTS = (StringType, DecimalType, DateType, TimestampType, TimestampNTZType)
-_NESTED = (ArrayType, MapType, StructType)
-
-
-def is_nested(kind: DataType) -> bool:
-    """Whether values of a type are stored as JSON."""
-    return isinstance(kind, _NESTED)
 
 
 def database_type(kind: DataType) -> str | None:
@@ -41,7 +34,7 @@ def database_type(kind: DataType) -> str | None:
         return "INTEGER"
     if isinstance(kind, _FLOATS):
         return "REAL"
-    if isinstance(kind, (*_TEXTS, *_NESTED)):
+    if isinstance(kind, _TEXTS) or is_nested(kind):
         return "TEXT"
     return "BLOB" if isinstance(kind, BinaryType) else None
 

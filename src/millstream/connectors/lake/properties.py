@@ -1,4 +1,4 @@
-"""Where a stream of a table starts: its properties, and their checks."""
+"""Properties of tables with versions: where a stream starts, and how tables are created."""
 
 from __future__ import annotations
 
@@ -6,14 +6,42 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from millstream.errors import PropertyError
-from millstream.plan.connectors import ConnectorStatement, Options, Role
+from millstream.plan.connectors import ConnectorStatement, Options, Property, Role
 from millstream.plan.nodes import Source
+from millstream.sql.properties import BOOLEAN, COUNT, TEXT
 
 if TYPE_CHECKING:
     from millstream.connectors.lake.version_stream import StreamSettings
 
 _START = {"version": "start.version", "timestamp": "start.timestamp"}
 _EXAMPLES = {"start.version": "0", "start.timestamp": "2026-01-15T10:00:00Z"}
+_SOURCE = (Role.SOURCE,)
+SOURCE_PROPERTIES = (
+    Property(
+        "start.timestamp", TEXT, "The time of the first version that is read, in ISO 8601.", _SOURCE
+    ),
+    Property(
+        "max.files.per.batch",
+        COUNT,
+        "The maximum number of data files per batch.",
+        _SOURCE,
+        default="1000",
+    ),
+    Property(
+        "ignore.changes",
+        BOOLEAN,
+        "Whether versions that update or delete rows are skipped as a whole, with the rows that "
+        "they add. By default they stop the job.",
+        _SOURCE,
+        default="false",
+    ),
+)
+PARTITION_BY = Property(
+    "partition.by",
+    TEXT,
+    "Partition columns of a table that is created, separated by commas.",
+    (Role.SINK,),
+)
 
 
 def stream_settings(source: Source, tasks: int) -> StreamSettings:
