@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -99,6 +100,14 @@ def test_tables_whose_rows_need_more_than_files_are_rejected(tmp_path):
     error = rejection(tmp_path / "checked")
     assert error.code == "MS-RUN-DELTA-FEATURE"
     assert "has the constraint positive" in error.cause
+    create(tmp_path / "tracked", ROWS)
+    log = tmp_path / "tracked" / "_delta_log" / f"{0:020d}.json"
+    features = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": []}
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    actions = [each for each in actions if "protocol" not in each]
+    actions.append({"protocol": features | {"writerFeatures": ["rowTracking"]}})
+    log.write_text("\n".join(map(json.dumps, actions)))
+    assert "has the feature rowTracking" in rejection(tmp_path / "tracked").cause
     field = pa.field("id", pa.int64(), metadata={"delta.generationExpression": "1 + 1"})
     create(tmp_path / "generated", pa.schema([field, ROWS.field("note")]))
     assert "generates the values of column id" in rejection(tmp_path / "generated").cause

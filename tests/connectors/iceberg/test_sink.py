@@ -136,7 +136,9 @@ def test_a_catalog_that_cannot_be_opened_is_an_error_without_a_stack_trace(tmp_p
     error = rejection(tmp_path, catalog_type="rest", catalog_uri="http://127.0.0.1:1")
     assert error.code == "MS-RUN-ICEBERG-FAILED"
     assert "Connection refused" in error.cause
-    assert rejection(tmp_path, catalog_type="none").code == "MS-RUN-ICEBERG-FAILED"
+    error = rejection(tmp_path, catalog_type="none")
+    assert error.code == "MS-RUN-ICEBERG-FAILED"
+    assert "the catalog default cannot be opened" in error.cause
 
 
 def test_an_older_checkpoint_than_the_table_is_rejected(tmp_path):

@@ -14,6 +14,11 @@ from millstream.connectors.lake.table import TableColumns, TableName
 
 # What other writers would compute or check for each row.
 _COMPUTED = ("delta.generationExpression", "delta.identity.start", "delta.invariants")
+# Features of tables that deltalake can write to, if their columns and rows need nothing else.
+_WRITABLE = (
+    *("appendOnly", "changeDataFeed", "checkConstraints", "columnMapping", "deletionVectors"),
+    *("generatedColumns", "invariants", "timestampNtz", "v2Checkpoint"),
+)
 
 
 def prepare_table(
@@ -79,7 +84,10 @@ def _check(
 def reject_features(owner: str, path: str, table: DeltaTable) -> None:
     """Rejects tables for which a writer must do more than add files."""
     settings = table.metadata().configuration
+    features = set(table.protocol().writer_features or ()) - set(_WRITABLE)
     fix = "Write to another table, or remove that feature from the table."
+    if features:
+        raise feature_error(owner, path, f"has the feature {', '.join(sorted(features))}", fix)
     if settings.get("delta.columnMapping.mode", "none") != "none":
         raise feature_error(owner, path, "maps column names", fix)
     found = [name for name in settings if name.startswith("delta.constraints.")]

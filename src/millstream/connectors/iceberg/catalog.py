@@ -23,15 +23,16 @@ class CatalogTable:
     table: str
 
     def open_catalog(self) -> Catalog:
-        try:
-            with described(self.owner, self.table):
+        with described(self.owner, self.table):
+            try:
                 return load_catalog(self.catalog, **self.settings)
-        except (ValueError, ImportError) as error:
-            raise RunError(
-                "MS-RUN-ICEBERG-FAILED",
-                f"{self.owner}: the catalog {self.catalog} cannot be opened: {error}.",
-                fix="Set 'catalog.type' and 'catalog.uri', or configure the catalog for pyiceberg.",
-            ) from None
+            except (ValueError, ImportError) as error:
+                raise RunError(
+                    "MS-RUN-ICEBERG-FAILED",
+                    f"{self.owner}: the catalog {self.catalog} cannot be opened: {error}.",
+                    fix="Set 'catalog.type' and 'catalog.uri', or configure the catalog for "
+                    "pyiceberg.",
+                ) from None
 
     def load(self) -> Table:
         catalog = self.open_catalog()
