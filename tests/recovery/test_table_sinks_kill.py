@@ -1,4 +1,4 @@
-"""A job that writes to tables of many kinds and is killed twice writes every row once."""
+"""A job that writes to tables of many kinds and is killed writes every row once."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from tests.connectors.delta.sinks import table_rows as delta_rows
 from tests.connectors.iceberg.tables import table_rows as iceberg_rows
 from tests.recovery import jobs
+from tests.recovery.topics import KILLS
 
 # One query computes the join and writes four sinks; a second one merges by key.
 SINKS = """
@@ -49,15 +50,16 @@ def sqlite_rows(path: Path, table: str) -> list[tuple[int, int | None]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_a_job_killed_twice_writes_every_row_once(tmp_path: Path) -> None:
+def test_a_job_that_is_killed_writes_every_row_once(tmp_path: Path) -> None:
     sources, _, rest = jobs.JOB.partition("CREATE SINK")
     query = rest.partition(" AS\n")[2].strip().rstrip(";")
     jobs.write_project(tmp_path, sources + SINKS.format(query=query))
-    for kill in range(2):
+    step = max(1, jobs.BATCHES // (KILLS + 2))  # versions between two kills
+    for kill in range(KILLS):
         process = jobs.start(tmp_path, "--once")
-        goal = version(tmp_path / "out") + 2
+        goal = version(tmp_path / "out") + step
         jobs.wait_for(partial(has_version, tmp_path / "out", goal), process)
-        time.sleep(0.05 * kill)
+        time.sleep(0.05 * (kill % 5))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
     assert version(tmp_path / "out") < jobs.BATCHES
