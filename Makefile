@@ -48,7 +48,7 @@ fuzz: setup ## run the fuzzers with random seeds, each for FUZZ_SECONDS (300); F
 	@status=0; for each in $(FUZZERS); do \
 	  $(BIN)/python -m tests.fuzz $$each --seconds $(FUZZ_SECONDS) || status=1; done; exit $$status
 
-chaos: setup ## kill jobs between Kafka, PostgreSQL and files KILLS=10 times each; their output must be exact
+chaos: setup ## kill jobs between Kafka, databases, tables and files KILLS=10 times each; their output must be exact
 	MILLSTREAM_KILLS=$(or $(KILLS),10) $(BIN)/python -m pytest tests/recovery -k kill --run-slow --run-service
 
 bench: setup ## run the benchmarks

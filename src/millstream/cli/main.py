@@ -18,6 +18,7 @@ from millstream.cli import (
     project,
     refresh,
     run,
+    table,
     test,
 )
 
@@ -76,6 +77,7 @@ app.command(epilog=prepare.EPILOG)(prepare.prepare)
 app.command("test", epilog=test.EPILOG)(test.run_tests)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(project.app, name="project")
+app.add_typer(table.app, name="table")
 app.add_typer(dev.app, name="dev")
 app.add_typer(bench.app, name="bench")
 app.add_typer(nexmark.app, name="nexmark")

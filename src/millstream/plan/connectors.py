@@ -107,11 +107,14 @@ class ConnectorSpec:
         delivery: The delivery guarantee of its sink.
         delivery_of: The guarantee of one sink, where it depends on the sink's options.
         delivery_reason: Why its sink has that guarantee, if not for the usual reason.
+        limit_of: A limit of one sink that `explain` shows; empty if it has none.
         executor_reads: Executors read the rows; the driver only lists work items.
         admission_control: The size of a micro-batch can be limited.
         keeps_rows: False if its sink discards rows.
         refreshable: A table can be read again while the job runs.
         watchable: Whether a table has changed is known without reading it.
+        concurrent_writers: Several sinks may write to one path.
+        tables_in_path: A path is a database with several tables, so sinks and sources may share it.
         system_columns: System columns of its source: name, and the column or struct field of the
             stream that it is, such as `_metadata.file_modification_time`.
         in_sql: False if only the Python API uses it.
@@ -138,11 +141,14 @@ class ConnectorSpec:
     delivery: Delivery = Delivery.NONE
     delivery_of: Callable[[SinkDef], Delivery] | None = None
     delivery_reason: str = ""
+    limit_of: Callable[[SinkDef], str] | None = None
     executor_reads: bool = False
     admission_control: bool = False
     keeps_rows: bool = True
     refreshable: bool = True
     watchable: bool = False
+    concurrent_writers: bool = False
+    tables_in_path: bool = False
     system_columns: tuple[tuple[str, str], ...] = ()
     in_sql: bool = True
     pass_through: tuple[str, ...] = ()
@@ -156,8 +162,10 @@ class ConnectorSpec:
         return (self.name, *self.aliases)
 
     def has_role(self, role: Role) -> bool:
+        if self.resolve:
+            return True
         if role is Role.TABLE:
-            return bool(self.table or self.lookup or self.resolve)
+            return bool(self.table or self.lookup)
         return bool(self.source if role is Role.SOURCE else self.sink)
 
     @property

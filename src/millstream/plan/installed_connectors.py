@@ -21,7 +21,7 @@ BUILT_IN = tuple(
     f"millstream.connectors.{name}.spec:SPEC"
     for name in (
         *("file", "kafka", "memory", "rate", "datagen", "console", "noop"),
-        *("postgresql", "sqlite", "jdbc", "dataframe"),
+        *("postgresql", "sqlite", "jdbc", "database", "delta", "iceberg", "dataframe"),
     )
 )
 

@@ -35,16 +35,18 @@ def reject_sink_conflicts(
     """
     _reject_mixed_side_rows(job)
     readers = list(_readers(job, base, connectors))
-    folders: dict[str, str] = {}
+    folders: dict[str, SinkDef] = {}
     for sink in _used_sinks(job):
         path = _path_of(sink, Role.SINK, connectors)
         if not path:
             continue
         folder = _absolute(path, base)
-        if folders.setdefault(folder, sink.name) != sink.name:
+        other = folders.setdefault(folder, sink)
+        is_shared = connectors[sink.connector].concurrent_writers
+        if other is not sink and not (is_shared and other.connector == sink.connector):
             raise _conflict(
                 sink,
-                f"the sinks {folders[folder]} and {sink.name} both write to {path}, and would "
+                f"the sinks {other.name} and {sink.name} both write to {path}, and would "
                 "replace each other's files batch by batch.",
                 "Give each a 'path' of its own.",
             )
@@ -92,8 +94,9 @@ def _readers(job: Job, base: Path, connectors: ConnectorRegistry) -> Iterator[_R
 def _path_of(
     node: Source | ReferenceTable | SinkDef, role: Role, connectors: ConnectorRegistry
 ) -> str:
-    """The path of a source, table or sink; empty if its connector has none."""
-    named = connectors[node.connector].path_property(role)
+    """The path of a source, table or sink; empty if it has none of its own."""
+    spec = connectors[node.connector]
+    named = None if spec.tables_in_path else spec.path_property(role)
     return node.option(named) if named else ""
 
 

@@ -44,13 +44,15 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
     [
         (
             f"CREATE SINK a WITH ('connector' = 'console', 'path' = 'out') {SELECT}",
-            "MS-PROP-UNUSED at line 1, column 46: 'path' belongs to the connectors file and "
-            "sqlite, and the sink a uses 'console'. Remove it, or set 'connector' = 'file'.",
+            "MS-PROP-UNUSED at line 1, column 46: 'path' belongs to the connectors file, "
+            "sqlite and delta, and the sink a uses 'console'. Remove it, or set 'connector' = "
+            "'file'.",
         ),
         (
             f"CREATE SINK a WITH ('path' = 'out') {SELECT}",
-            "MS-PROP-UNUSED at line 1, column 21: 'path' belongs to the connectors file and "
-            "sqlite, and the sink a has no 'connector'. Add 'connector' = 'file', or remove it.",
+            "MS-PROP-UNUSED at line 1, column 21: 'path' belongs to the connectors file, "
+            "sqlite and delta, and the sink a has no 'connector'. Add 'connector' = 'file', or "
+            "remove it.",
         ),
         (
             f"CREATE SINK a WITH ('connector' = 'noop', 'password' = 'x') {SELECT}",
@@ -89,22 +91,22 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'pulsar')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'pulsar'. Use one of "
-            "file, kafka, memory, rate, datagen.",
+            "file, kafka, memory, rate, datagen, sqlite, jdbc, database, delta, iceberg.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'console')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'console'. Use one of "
-            "file, kafka, memory, rate, datagen.",
+            "file, kafka, memory, rate, datagen, sqlite, jdbc, database, delta, iceberg.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'dataframe')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'dataframe'. Use one of "
-            "file, kafka, memory, rate, datagen.",
+            "file, kafka, memory, rate, datagen, sqlite, jdbc, database, delta, iceberg.",
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'console')",
             "MS-PROP-VALUE at line 1, column 47: 'connector' cannot be 'console'. Use one of "
-            "file, memory, postgresql, sqlite, jdbc.",
+            "file, memory, postgresql, sqlite, jdbc, database.",
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'kafka')",

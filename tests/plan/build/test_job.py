@@ -256,14 +256,13 @@ def test_build_query_writes_to_a_data_frame() -> None:
         (
             "CREATE SOURCE x (k STRING) WITH ('connector' = 'jdbc', 'topic' = 't'); "
             "CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NOT-YET at line 1, column 48: the connector jdbc is not available for a "
-            "source. A source supports file, kafka, memory, rate, datagen.",
+            "MS-PROP-MISSING at line 1, column 1: the source x does not say its 'url', which "
+            "'jdbc' needs. Add 'url' = 'jdbc:postgresql://host:5432/database'.",
         ),
         (
             "CREATE SINK a WITH ('connector' = 'jdbc') AS SELECT order_id FROM orders",
-            "MS-PLAN-NOT-YET at line 1, column 35: the connector jdbc is not available for a "
-            "sink. A sink supports file, kafka, memory, console, print, noop, blackhole, "
-            "postgresql.",
+            "MS-PROP-MISSING at line 1, column 1: the sink a does not say its 'url', which 'jdbc' "
+            "needs. Add 'url' = 'jdbc:postgresql://host:5432/database'.",
         ),
         (
             "CREATE SINK a WITH ('connector' = 'file', 'path' = 'a', 'partition.by' = 'ORDER_ID') "

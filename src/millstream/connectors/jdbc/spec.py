@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.connectors.jdbc.url import CONNECTORS, PREFIXES
 from millstream.errors import PropertyError
-from millstream.plan.connectors import ConnectorSpec, ConnectorStatement, Property, Role
+from millstream.plan.connectors import ConnectorSpec, ConnectorStatement, Property
 from millstream.sql.properties import TEXT
 
 
@@ -14,23 +14,26 @@ def _by_url(declared: ConnectorStatement) -> str:
     for prefix, connector in CONNECTORS.items():
         if written.startswith(prefix):
             return connector
+    if "://" in written:
+        return "database"
     raise PropertyError(
         "MS-PROP-VALUE",
-        f"'url' of the table {declared.name} is not the URL of a supported database.",
-        fix=f"Use a URL that begins with {PREFIXES}.",
+        f"'url' of the {declared.noun} {declared.name} is not the URL of a supported database.",
+        fix=f"Use a URL that begins with {PREFIXES}, or one of SQLAlchemy, such as "
+        "mysql+pymysql://host/database.",
         place=url.value_place,
     )
 
 
 SPEC = ConnectorSpec(
     "jdbc",
-    "An alias for postgresql or sqlite, depending on 'url'; it also accepts their properties.",
+    "An alias for postgresql, sqlite or database, depending on 'url'; it also accepts their "
+    "properties.",
     (
         Property(
             "url",
             TEXT,
             "The database, such as jdbc:postgresql://host:5432/database or jdbc:sqlite:shop.db.",
-            (Role.TABLE,),
             required="jdbc:postgresql://host:5432/database",
         ),
     ),

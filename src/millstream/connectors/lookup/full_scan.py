@@ -30,7 +30,7 @@ class DatabaseTable:
         schema = to_arrow_schema(cast("StructType", StructType.fromDDL(ddl)), timezone="UTC")
         keys = table.primary_key or names[:1]
         options = tuple(
-            (name, resolve(value, self.base) if name == "path" else value)
+            (name, resolve(value, self.base) if name in ("path", "password.file") else value)
             for name, value in table.options
         )
         spec = LookupSpec(table.name, table.connector, options, keys, names, schema)

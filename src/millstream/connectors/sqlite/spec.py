@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-from millstream.errors import PropertyError
-from millstream.plan.connectors import (
-    PATH,
-    ConnectorSpec,
-    ConnectorStatement,
-    Options,
-    Property,
-    Role,
+from millstream.connectors.key_columns import (
+    CREATE_TABLE,
+    KEY_COLUMNS,
+    check_key,
+    require_key_for_upserts,
 )
+from millstream.connectors.source_modes import MODE_PROPERTIES
+from millstream.connectors.sqlite.options import check_sqlite
+from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property
 from millstream.sql.properties import TEXT
-
-_TABLE = (Role.TABLE,)
-
-
-def _with_path(declared: ConnectorStatement, options: Options) -> Options:
-    """Completes the options: the path, from 'path' or 'url', and the name of the table."""
-    if "path" in options and "url" in options:
-        raise PropertyError(
-            "MS-PROP-UNUSED",
-            f"the table {declared.name} has both 'path' and 'url', which name the same thing.",
-            fix="Remove one of them.",
-            place=declared.properties["url"].place,
-        )
-    found = {name: value for name, value in options.items() if name != "url"}
-    found["path"] = options.get("path") or _path_of(options.get("url", ""))
-    if not found["path"]:
-        raise declared.missing_property_error("path", "customers.db")
-    return {**found, "table": options.get("table", declared.name)}
-
-
-def _path_of(url: str) -> str:
-    rest = url.removeprefix("jdbc:").removeprefix("sqlite:")
-    return rest.removeprefix("//").removeprefix("/") if rest.startswith("///") else rest
-
+from millstream.temporal import OutputMode
 
 SPEC = ConnectorSpec(
     "sqlite",
-    "A table of an SQLite database, looked up by key or read whole.",
+    "A table of an SQLite database: its rows as a stream, looked up by key, read whole, or "
+    "written exactly once.",
     (
-        Property("path", PATH, "The file of the database.", _TABLE),
-        Property("url", TEXT, "The file as a URL, such as sqlite:shop.db.", _TABLE),
-        Property("table", TEXT, "The name of the table in the database, if it differs.", _TABLE),
+        Property("path", PATH, "The file of the database."),
+        Property("url", TEXT, "The file as a URL, such as sqlite:shop.db."),
+        Property("table", TEXT, "The name of the table in the database, if it differs."),
+        *MODE_PROPERTIES,
+        KEY_COLUMNS,
+        CREATE_TABLE,
     ),
+    source="millstream.connectors.sqlite.source:open_source",
     table="millstream.connectors.lookup.full_scan:open_table",
     lookup="millstream.connectors.sqlite.lookup:open_store",
-    check=_with_path,
+    sink="millstream.connectors.sqlite.sink:open_sink",
+    modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
+    delivery=Delivery.EXACTLY_ONCE,
+    delivery_reason="the rows of a batch and its number are committed in one transaction",
+    executor_reads=True,
+    admission_control=True,
+    tables_in_path=True,
+    check=check_sqlite,
+    check_columns=check_key,
+    check_mode=require_key_for_upserts,
 )

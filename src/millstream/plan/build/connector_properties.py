@@ -16,7 +16,6 @@ from millstream.sql.properties import PROPERTIES, PropertyOwner, check_propertie
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
 
 _DEFAULT = "memory"  # rows from tests or Python
-_NOT_IN_THIS_RELEASE = ("jdbc",)
 _WHERE = {
     CreateSource: PropertyOwner.SOURCE,
     CreateTable: PropertyOwner.TABLE,
@@ -40,11 +39,18 @@ def validate_properties(
     one."""
     where = _WHERE[type(statement)]
     given = {item.name: item for item in statement.properties}
-    spec = _spec(where, given.get("connector"), role, registry)
+    spec = _spec(given.get("connector"), role, registry)
     if spec.resolve is not None:
         alias = _declaration(statement, role, spec, given)
         _require(alias, spec)
         spec = registry[spec.resolve(alias)]
+        if not spec.has_role(role):
+            raise PlanError(
+                "MS-PLAN-NOT-YET",
+                f"the connector {spec.name} is not available for a {where}.",
+                fix=_offered(where, role, registry),
+                place=given["connector"].value_place,
+            )
     own = spec.properties_of(role)
     properties = check_properties(
         where,
@@ -91,25 +97,21 @@ def _options(declared: ConnectorStatement, spec: ConnectorSpec) -> Options:
     return spec.check(declared, written) if spec.check else written
 
 
-def _spec(
-    where: PropertyOwner, item: Property | None, role: Role, registry: ConnectorRegistry
-) -> ConnectorSpec:
+def _spec(item: Property | None, role: Role, registry: ConnectorRegistry) -> ConnectorSpec:
     name = item.value.lower() if item else _DEFAULT
     found = registry.get(name)
     if found is not None and found.in_sql and found.has_role(role):
         return found
     assert item is not None
-    raise _no_connector(where, item, role, registry)
+    raise _no_connector(item, role, registry)
 
 
-def _no_connector(
-    where: PropertyOwner, item: Property, role: Role, registry: ConnectorRegistry
-) -> MillstreamError:
+def _offered(where: PropertyOwner, role: Role, registry: ConnectorRegistry) -> str:
+    return f"A {where} supports {', '.join(registry.names(role))}."
+
+
+def _no_connector(item: Property, role: Role, registry: ConnectorRegistry) -> MillstreamError:
     name, names = item.value.lower(), registry.names(role)
-    offered = f"A {where} supports {', '.join(names)}."
-    if name in _NOT_IN_THIS_RELEASE:
-        cause = f"the connector {name} is not available for a {where}."
-        return PlanError("MS-PLAN-NOT-YET", cause, fix=offered, place=item.value_place)
     broken = [each for each in registry.problems if f"connector {name} " in each]
     return PropertyError(
         "MS-PROP-VALUE",

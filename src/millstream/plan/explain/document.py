@@ -145,12 +145,14 @@ def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> Section:
     spec = connectors[sink.connector]
     shown = [options_text(spec, sink.options)] if sink.options else []
     delivery = spec.delivery_of(sink) if spec.delivery_of else spec.delivery
+    limit = spec.limit_of(sink) if spec.limit_of else ""
     return Section(
         f"Sink {sink.name}: {sink.connector}",
         (
             data("name", sink.name),
             data("connector", sink.connector),
             fact("delivery", str(delivery), "delivery", _delivery_text(delivery, spec)),
+            *((fact("limit", limit, "limit", limit),) if limit else ()),
             fact("options", mask_options(spec, sink.options), "options", *shown),
         ),
     )

@@ -167,10 +167,18 @@ def unused(name: str, why: str, fix: str = "Remove it.") -> str:
             "Add 'path' = 'customers.db'.",
         ),
         (
+            "'connector' = 'jdbc', 'url' = 'mysql.db'",
+            "'mysql.db'",
+            "MS-PROP-VALUE: 'url' of the table t is not the URL of a supported database. Use a "
+            "URL that begins with jdbc:postgresql:// or jdbc:sqlite:, or one of SQLAlchemy, such "
+            "as mysql+pymysql://host/database.",
+        ),
+        (
             "'connector' = 'jdbc', 'url' = 'jdbc:mysql://me:hidden@db'",
             "'jdbc:mysql",
-            "MS-PROP-VALUE: 'url' of the table t is not the URL of a supported database. Use a "
-            "URL that begins with jdbc:postgresql:// or jdbc:sqlite:.",
+            "MS-PROP-VALUE: 'url' contains a password, which every reader of the job could see. "
+            "Remove it from 'url', and name an environment variable in 'password.env' or a file "
+            "in 'password.file'.",
         ),
         (
             f"{FILE}, 'table.mode' = 'lookup'",
@@ -240,8 +248,8 @@ def unused(name: str, why: str, fix: str = "Remove it.") -> str:
         (
             f"{FILE}, 'url' = 'x'",
             "'url'",
-            "MS-PROP-UNUSED: 'url' belongs to the connectors postgresql, sqlite and jdbc, and "
-            "the table t uses 'file'. Remove it, or set 'connector' = 'postgresql'.",
+            "MS-PROP-UNUSED: 'url' belongs to the connectors postgresql, sqlite, jdbc and "
+            "database, and the table t uses 'file'. Remove it, or set 'connector' = 'postgresql'.",
         ),
         (
             f"{PG}, 'lookup.timeout' = '0s'",

@@ -1,0 +1,1 @@
+"""Tables of any database that SQLAlchemy supports, such as MySQL, Oracle and SQL Server."""

@@ -1,0 +1,1 @@
+"""Delta Lake tables, through the package `deltalake`: no JVM, no Spark extension."""

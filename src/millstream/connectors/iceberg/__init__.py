@@ -1,0 +1,1 @@
+"""Apache Iceberg tables of a catalog, through the package `pyiceberg`."""
