@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from millstream.connectors.kafka.schema_properties import FORMATS, check_schema
 from millstream.connectors.kafka.settings import PREFIX
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.connectors import ConnectorStatement, Delivery, Options, Role
@@ -39,13 +40,15 @@ def check_kafka(declared: ConnectorStatement, options: Options) -> Options:
     for name, item in declared.properties.items():
         if name.startswith(PREFIX):
             _check_setting(name.removeprefix(PREFIX), item)
-    if declared.role is Role.SINK and declared.value("format", "json") != "json":
+    form = declared.value("format", "json").lower()
+    if declared.role is Role.SINK and form not in ("json", *FORMATS):
         raise PropertyError(
             "MS-PROP-KAFKA",
-            f"the sink {declared.name} writes JSON, and 'format' is '{declared.value('format')}'.",
-            fix="Leave 'format' out.",
+            f"the sink {declared.name} writes JSON, Avro or Protobuf, and 'format' is '{form}'.",
+            fix="Set 'format' = 'json'.",
             place=declared.properties["format"].place,
         )
+    check_schema(declared)
     start = declared.value("start", "earliest")
     for mode in ("timestamp", "offsets"):
         given = declared.properties.get(f"start.{mode}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -77,14 +78,18 @@ class KafkaRecords:
         if decoded.flaws:
             texts: list[str | None] = [None] * len(values)
             for row, flaw in decoded.flaws.items():
-                texts[row] = _rejection(messages[row], flaw).encode()
+                texts[row] = self._rejection(messages[row], flaw).encode()
             bad = pa.array(texts, pa.string())
         arrays = [*(named[name] for name in wanted), bad]
         return pa.RecordBatch.from_arrays(arrays, [*wanted, BAD])
 
-
-def _rejection(message: Any, flaw: Flaw) -> Rejection:
-    where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
-    value = message.value()
-    raw = None if value is None else value.decode("utf-8", "replace")
-    return Rejection(MALFORMED, flaw.message, raw, flaw.column, flaw.value, where)
+    def _rejection(self, message: Any, flaw: Flaw) -> Rejection:
+        where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
+        value = message.value()
+        if value is None:
+            raw = None
+        elif self.decoder.is_binary:
+            raw = base64.b64encode(value).decode()
+        else:
+            raw = value.decode("utf-8", "replace")
+        return Rejection(MALFORMED, flaw.message, raw, flaw.column, flaw.value, where)

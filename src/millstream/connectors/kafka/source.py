@@ -6,17 +6,21 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from millstream.connectors.declared_columns import to_spark_schema
 from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.options import arrow_type, files_of
-from millstream.connectors.file.values import Column
+from millstream.connectors.file.patterns import PatternError
+from millstream.connectors.file.values import Column, time_format
 from millstream.connectors.kafka.checks import start_millis, start_offsets
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.range_stream import SETTINGS, KafkaRanges, StreamSettings
 from millstream.connectors.kafka.reader import RECORD_COLUMNS, KafkaRecords
+from millstream.connectors.kafka.schema_properties import FORMATS
+from millstream.connectors.kafka.schemas import record_values
 from millstream.connectors.kafka.topics import Topic
 from millstream.connectors.kafka.values import CsvValues, Decoder, JsonValues, RawValues
 from millstream.connectors.python_source import register
@@ -34,7 +38,7 @@ def open_source(
 ) -> WorkStream:
     client = Client.of("source", source, base)
     schema = to_spark_schema(spark, source.columns)
-    decoder = _decoder(source, schema)
+    decoder = _decoder(source, schema, base)
     topic = source.option("topic")
     # Errors of the cluster are known before Spark starts to read.
     _, partitions = Topic(client, topic, client.connect).describe()
@@ -64,15 +68,44 @@ def _settings(source: nodes.Source, topic: str, tasks: int) -> StreamSettings:
     return StreamSettings(topic, tasks, limit, discovery, start)
 
 
-def _decoder(source: nodes.Source, schema: StructType) -> Decoder:
+def _decoder(source: nodes.Source, schema: StructType, base: Path) -> Decoder:
     """Declared columns with the name of a system column are those of the record."""
     own = StructType([each for each in schema if each.name.lower() not in RECORD_COLUMNS])
-    if source.option("format", "json") == "raw":
+    if source.option("format", "json").lower() == "raw":
         return RawValues((_raw_column(source, own),))
+    if source.option("format").lower() in FORMATS:
+        return record_values(source, _columns(source, own), base)
     files = files_of(source, "/", own)
     if isinstance(files, CsvFiles):
         return CsvValues(files.columns, replace(files.form, multiline=False), files.nulls)
     return JsonValues(files.columns)
+
+
+def _columns(source: nodes.Source, schema: StructType) -> tuple[Column, ...]:
+    """The columns of Avro records or Protobuf messages."""
+    given = source.option("timestamp.format")
+    try:
+        times = time_format(given)
+    except PatternError as error:
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"{source.name}: 'timestamp.format' = '{given}' {error}.",
+            fix="Use iso8601, epoch_millis, epoch_seconds, or a pattern.",
+            place=source.place,
+        ) from None
+    columns = []
+    for field in schema:
+        sql = field.dataType.simpleString().upper()
+        try:
+            columns.append(Column(field.name, arrow_type(field.dataType), sql, times))
+        except PySparkException:
+            raise PropertyError(
+                "MS-PROP-KAFKA",
+                f"{source.name}: values do not have the type {sql} of column {field.name}.",
+                fix="Declare the column STRING and convert it in the query.",
+                place=source.place,
+            ) from None
+    return tuple(columns)
 
 
 def _raw_column(source: nodes.Source, schema: StructType) -> Column:

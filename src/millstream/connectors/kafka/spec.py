@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millstream.connectors.kafka.checks import check_columns, check_kafka, delivery_of
+from millstream.connectors.kafka.schema_properties import SCHEMA_PROPERTIES
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, CHARACTER, COUNT, DURATION, TEXT, TIMEOUT, one_of
 from millstream.temporal import OutputMode
@@ -23,10 +24,12 @@ SPEC = ConnectorSpec(
         Property("topic", TEXT, "The topic.", required="{name}"),
         Property(
             "format",
-            one_of("json", "csv", "raw"),
-            "How values are written; raw: the one column is the value.",
+            one_of("json", "avro", "protobuf", "csv", "raw"),
+            "How values are written; raw: the one column is the value. A sink writes JSON, Avro or "
+            "Protobuf.",
             default="json",
         ),
+        *SCHEMA_PROPERTIES,
         Property(
             "start",
             one_of("earliest", "latest", "timestamp", "offsets"),
@@ -75,7 +78,7 @@ SPEC = ConnectorSpec(
             "dd.MM.yyyy HH:mm:ss.",
             _SOURCE,
             default="iso8601",
-            formats=("json", "csv"),
+            formats=("json", "csv", "avro", "protobuf"),
         ),
         Property(
             "delimiter", CHARACTER, "The character between values.", _SOURCE, ",", formats=_CSV

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,8 @@ from millstream.connectors.file.json_lines import JsonLines
 from millstream.connectors.file.rejections import Flaw, Rejections
 from millstream.connectors.file.values import Column
 
-_NO_VALUE = "the record has no value; it is a tombstone."
-_EMPTY = "the value is empty."
+NO_VALUE = "the record has no value; it is a tombstone."
+EMPTY = "the value is empty."
 _LINE_END = b"\x0b"  # instead of one where JSON has none: still malformed, and no second line
 Read = Callable[["Flaws", bytes], Iterator[pa.RecordBatch | None]]
 
@@ -36,6 +36,8 @@ class DecodedValues:
 
 class Decoder(Protocol):
     """Decodes values to the columns of a source."""
+
+    is_binary: ClassVar[bool]  # dead letters have values in Base64
 
     @property
     def columns(self) -> Sequence[Column]: ...
@@ -63,6 +65,7 @@ class Flaws(Rejections):
 @dataclass(frozen=True, slots=True)
 class JsonValues:
     columns: tuple[Column, ...]
+    is_binary: ClassVar[bool] = False
 
     def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         return _by_lines(values, self.columns, _json_line, self._read)
@@ -77,6 +80,7 @@ class CsvValues:
     columns: tuple[Column, ...]
     form: CsvForm
     nulls: tuple[str, ...]
+    is_binary: ClassVar[bool] = False
 
     def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         return _by_lines(values, self.columns, _csv_line, self._read)
@@ -92,6 +96,7 @@ class RawValues:
     """The value as it is, in one column of STRING or BINARY."""
 
     columns: tuple[Column, ...]
+    is_binary: ClassVar[bool] = False
 
     def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         column = self.columns[0]
@@ -116,7 +121,7 @@ class RawValues:
 def _json_line(value: bytes) -> bytes | Flaw:
     line = value.strip()
     if not line:
-        return Flaw(_EMPTY)
+        return Flaw(EMPTY)
     if b"\n" not in line:
         return line
     try:
@@ -129,7 +134,7 @@ def _json_line(value: bytes) -> bytes | Flaw:
 def _csv_line(value: bytes) -> bytes | Flaw:
     line = value.removesuffix(b"\n").removesuffix(b"\r")
     if not line:
-        return Flaw(_EMPTY)
+        return Flaw(EMPTY)
     if b"\n" in line or b"\r" in line:
         return Flaw("the value has more than one line.")
     return line
@@ -146,7 +151,7 @@ def _by_lines(
     lines: list[bytes] = []
     rows: list[int] = []  # of the lines
     for row, value in enumerate(values):
-        line = Flaw(_NO_VALUE) if value is None else line_of(value)
+        line = Flaw(NO_VALUE) if value is None else line_of(value)
         if isinstance(line, Flaw):
             flaws[row] = line
         else:
