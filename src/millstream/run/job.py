@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from millstream.engine.shuffle.control_stream import (
 from millstream.errors import MillstreamError
 from millstream.observe.ledger import OWN_LATE_SINK
 from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
-from millstream.plan.connectors import ConnectorRegistry
+from millstream.plan.connectors import CHECKPOINT, ConnectorRegistry
 from millstream.plan.facts.branches import query_operators, query_sources
 from millstream.plan.facts.side_outputs import queries_with_dead_letters
 from millstream.plan.facts.used_columns import used_columns
@@ -215,7 +215,9 @@ class JobRun:
         FileLog(folder.spark).remove_unplanned()
         first = folder.next_batch
         sources = {
-            source.name: self._rows(spark, source, self._columns_of(query, source))
+            source.name: self._rows(
+                spark, self._with_checkpoint(source, folder), self._columns_of(query, source)
+            )
             for source in query_sources(query)
         }
         for name, rows in sources.items():
@@ -275,6 +277,11 @@ class JobRun:
         if given is not None:
             return given
         return rows_of(open_source(self.connectors, spark, source, self.base, columns), columns)
+
+    def _with_checkpoint(self, source: Source, folder: Checkpoint) -> Source:
+        if not self.connectors[source.connector].knows_checkpoint:
+            return source
+        return replace(source, options=(*source.options, (CHECKPOINT, folder.uuid)))
 
     def open_sink(self, sink: SinkDef) -> Sink:
         if self.sinks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,3 +112,16 @@ def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
         name, equals, value = line.partition("=")
         if equals and not name.lstrip().startswith("#"):
             yield name.strip(), value.strip()
+
+
+@dataclass(slots=True)
+class WaitNotice:
+    """Says once in Spark's log that a source or sink waits for brokers."""
+
+    client: Client
+    _is_said: bool = False
+
+    def say(self) -> None:
+        if not self._is_said:
+            self._is_said = True
+            print(f"{self.client.owner} waits for {self.client.address}.", file=sys.stderr)  # noqa: T201

@@ -14,6 +14,7 @@ from millstream.connectors.file.csv_lines import LOCAL_PATTERN, ZONED_PATTERN
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.markers import DONE, Marker
 from millstream.connectors.kafka.schema_properties import FORMATS
+from millstream.connectors.kafka.settings import name_list
 from millstream.connectors.kafka.sink_schema import SinkSchema, value_type
 from millstream.connectors.kafka.topics import Topic
 from millstream.connectors.kafka.value_columns import OP, json_column, value_column
@@ -64,7 +65,7 @@ class KafkaSink:
             own = StructType([each for each in schema if each.name.lower() not in beside])
             made = {VALUE: value_column(columns, **form)}
             self._schema.check(value_type(own, **form))
-        if keys := key_columns(self._sink):
+        if keys := name_list(self._sink.option("key.columns")):
             made[KEY] = _key([known[name.lower()].name for name in keys], schema)
         if headers:
             field = known[headers.lower()]
@@ -99,10 +100,6 @@ class KafkaSink:
             self._marker.commit(batch.batch)
 
     def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
-
-
-def key_columns(sink: SinkDef) -> list[str]:
-    return [name.strip() for name in sink.option("key.columns").split(",") if name.strip()]
 
 
 def _key(names: list[str], schema: StructType) -> Column:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from millstream.connectors.kafka.checks import check_columns, check_kafka, delivery_of
+from millstream.connectors.kafka.checks import (
+    check_columns,
+    check_kafka,
+    delivery_of,
+    retracts,
+    upsert_key,
+)
 from millstream.connectors.kafka.schema_properties import SCHEMA_PROPERTIES
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, CHARACTER, COUNT, DURATION, TEXT, TIMEOUT, one_of
@@ -118,8 +124,7 @@ SPEC = ConnectorSpec(
             "key.columns",
             TEXT,
             "Columns, separated by commas, that are the key of the record: one as text, several as "
-            "JSON.",
-            _SINK,
+            "JSON. Of a source, with 'changelog' = 'upsert'.",
         ),
         Property(
             "headers.column",
@@ -131,10 +136,9 @@ SPEC = ConnectorSpec(
         Property(
             "changelog",
             one_of("upsert", "debezium"),
-            "How results that change are written. upsert: the last row of a key, and a tombstone "
-            "for one that is deleted; debezium: before, after and op (c or d).",
-            _SINK,
-            default="upsert",
+            "How changes are written: upsert: the last row of a key, and a tombstone for one that "
+            "is deleted; debezium: before, after and op. A sink writes results that change as "
+            "upserts by default; a source without it has ordinary rows.",
         ),
         Property(
             "on.expired.marker",
@@ -187,6 +191,8 @@ SPEC = ConnectorSpec(
         ("_headers", "_headers"),
     ),
     pass_through=("kafka.",),
+    retracts=retracts,
+    upsert_key=upsert_key,
     check=check_kafka,
     check_columns=check_columns,
 )

@@ -37,7 +37,10 @@ class DecodedValues:
 class Decoder(Protocol):
     """Decodes values to the columns of a source."""
 
-    is_binary: ClassVar[bool]  # dead letters have values in Base64
+    @property
+    def is_binary(self) -> bool:
+        """Whether dead letters have values in Base64."""
+        ...
 
     @property
     def columns(self) -> Sequence[Column]: ...
@@ -116,6 +119,28 @@ class RawValues:
                 flaws[row] = Flaw(f"column {column.name}: the value is not UTF-8.", column.name)
                 texts.append(None)
         return DecodedValues([pa.array(texts, pa.string())], flaws)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyText:
+    """The keys of records as text that is one column."""
+
+    column: Column
+    is_binary: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (self.column,)
+
+    def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
+        text = RawValues((Column(self.column.name, pa.string(), "STRING"),)).decode(values)
+        flaws = {row: Flaw("there is none.") for row, each in enumerate(values) if each is None}
+        column = self.column
+        found, unfit = column.convert_strings(text.columns[0])
+        flaws |= {
+            int(row): Flaw.of(column, text.columns[0][row].as_py()) for row in unfit.nonzero()[0]
+        }
+        return DecodedValues([found], flaws | text.flaws)
 
 
 def _json_line(value: bytes) -> bytes | Flaw:

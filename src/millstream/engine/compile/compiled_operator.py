@@ -12,11 +12,12 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StringType
 
 from millstream.connectors.deferred_frame import DeferredFrame
+from millstream.connectors.work_items import CHANGE
 from millstream.engine.compile.expressions import spark_column
 from millstream.engine.compile.input_columns import NOTHING, Field
 from millstream.engine.compile.stateless import StreamFrame, spark_errors
 from millstream.engine.processor.late_rows import LATENESS_MS, QUERY, SOURCE, LateColumn, LateTable
-from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD, ROW_KIND
+from millstream.engine.shuffle.column_names import MAIN, ORIGIN, PAYLOAD, ROW_KIND
 from millstream.engine.shuffle.types import from_packet
 from millstream.kernels.core.kernel import OP
 from millstream.plan.expressions import Expression

@@ -3,8 +3,8 @@
     0, id in 4 bytes                      Avro
     0, id in 4 bytes, message indexes     Protobuf: which message of the file it is
 
-Indexes are zigzag varints: their number, and the place of each message in the one around it. One
-byte 0 stands for the first message of the file.
+Indexes are zigzag varints: their number, and the place of each message in the one around it. The
+first message of the file is one byte 0.
 """
 
 from __future__ import annotations

@@ -1,0 +1,207 @@
+"""Records of a changelog become the rows that plain Python finds in them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.connectors.kafka.formats.records import avro, avro_schema
+
+from millstream.connectors.file.values import Column, Epoch
+from millstream.connectors.kafka.changes import (
+    OPS,
+    ChangeRows,
+    Envelopes,
+    Upserts,
+    envelope_columns,
+)
+from millstream.connectors.kafka.formats.record_values import RecordValues
+from millstream.connectors.kafka.values import JsonValues, KeyText
+
+ZONED = pa.timestamp("us", "UTC")
+COLUMNS = (Column("id", pa.string(), "STRING"), Column("n", pa.int64(), "BIGINT"))
+JSON = JsonValues(envelope_columns(COLUMNS, is_json=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A record as the decoders use it."""
+
+    of_value: bytes | None
+    of_key: bytes | None = None
+
+    def value(self) -> bytes | None:
+        return self.of_value
+
+    def key(self) -> bytes | None:
+        return self.of_key
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 1_768_471_200_000
+
+
+def text(value: Any) -> Message:
+    return Message(None if value is None else json.dumps(value).encode())
+
+
+def shown(found: ChangeRows) -> list[tuple[object, ...]]:
+    """Kind, record and values of each row; the flaw of one that has one."""
+    rows = list(zip(*(array.to_pylist() for array in found.columns), strict=True))
+    return [
+        (OPS[op], int(record), found.flaws[row].message if row in found.flaws else rows[row])
+        for row, (op, record) in enumerate(zip(found.ops, found.records, strict=True))
+    ]
+
+
+ROW = st.fixed_dictionaries(
+    {"id": st.none() | st.text(max_size=3), "n": st.none() | st.integers(-5, 5)}
+)
+ENVELOPES = st.fixed_dictionaries(
+    {
+        "before": st.none() | ROW,
+        "after": st.none() | ROW,
+        "op": st.sampled_from(["c", "r", "u", "d", "t", None]),
+    }
+)
+RECORDS = st.lists(
+    st.none() | ENVELOPES | st.builds(lambda envelope: {"payload": envelope}, ENVELOPES), max_size=8
+)
+
+
+def oracle(records: list[Any], *, old_values: bool) -> list[tuple[object, ...]]:
+    """What the records mean; None for a record that is malformed."""
+    found: list[tuple[object, ...]] = []
+    for place, record in enumerate(records):
+        if record is None:
+            continue
+        envelope = record.get("payload") or record
+        op = envelope["op"]
+        before, after = (
+            None if side is None else (side["id"], side["n"])
+            for side in (envelope["before"], envelope["after"])
+        )
+        if op in ("c", "r") and after is not None:
+            found.append(("+I", place, after))
+        elif op == "u" and after is not None and (before is not None or not old_values):
+            found += [("-U", place, before)] if old_values else []
+            found.append(("+U", place, after))
+        elif op == "d" and before is not None:
+            found.append(("-D", place, before))
+        else:
+            found.append(("+I", place, None))
+    return found
+
+
+@pytest.mark.parametrize("old_values", [True, False])
+@given(records=RECORDS)
+def test_envelopes_are_the_changes_that_they_describe(old_values: bool, records: list[Any]) -> None:
+    found = Envelopes(COLUMNS, JSON, old_values).changes([text(each) for each in records])
+    rows = [(op, record, None if isinstance(row, str) else row) for op, record, row in shown(found)]
+    assert rows == oracle(records, old_values=old_values)
+
+
+def test_an_envelope_without_what_its_op_needs_is_a_flaw() -> None:
+    row = {"id": "a", "n": 1}
+    records = [
+        {"before": None, "after": row, "op": "u"},
+        {"before": None, "after": None, "op": "d"},
+        {"before": row, "after": None, "op": "c"},
+        {"before": None, "after": row, "op": "x"},
+        {"before": None, "after": row, "op": "c"},
+    ]
+    found = shown(Envelopes(COLUMNS, JSON, True).changes([*map(text, records), Message(b"{")]))
+    no_old = "has no before; PostgreSQL needs ALTER TABLE … REPLICA IDENTITY FULL."
+    assert [row for _, _, row in found[:5]] == [
+        f"the envelope of update {no_old}",
+        f"the envelope of delete {no_old}",
+        "the envelope has op c and no after.",
+        "the op of the envelope is 'x', and not c, r, u or d.",
+        ("a", 1),
+    ]
+    assert str(found[5][2]).startswith("the value is not valid JSON")
+
+
+def test_times_and_bytes_in_envelopes_are_converted() -> None:
+    columns = (
+        Column("t", ZONED, "TIMESTAMP", Epoch.MILLIS),
+        Column("b", pa.binary(), "BINARY", Epoch.MILLIS),
+    )
+    decoder = Envelopes(columns, JsonValues(envelope_columns(columns, is_json=True)), True)
+    records = [
+        {"before": None, "after": {"t": 1000, "b": "YQ=="}, "op": "c"},
+        {"before": None, "after": {"t": 2**62, "b": None}, "op": "c"},
+        {"before": None, "after": {"t": None, "b": "?"}, "op": "c"},
+    ]
+    assert shown(decoder.changes([*map(text, records)])) == [
+        ("+I", 0, (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), b"a")),
+        ("+I", 1, "column t: 'the value' is not a TIMESTAMP (timestamp.format epoch_millis)."),
+        ("+I", 2, "column b: 'the value' is not a BINARY."),
+    ]
+    iso = (Column("t", ZONED, "TIMESTAMP"),)
+    decoder = Envelopes(iso, JsonValues(envelope_columns(iso, is_json=True)), True)
+    record = {"before": None, "after": {"t": "2026-01-15T10:00:00Z"}, "op": "r"}
+    assert shown(decoder.changes([text(record)])) == [
+        ("+I", 0, (datetime(2026, 1, 15, 10, tzinfo=UTC),))
+    ]
+
+
+def test_envelopes_may_be_avro() -> None:
+    row = {
+        "type": "record",
+        "name": "Row",
+        "fields": [{"name": "id", "type": "string"}, {"name": "n", "type": "int"}],
+    }
+    schema = avro_schema(("before", ["null", row]), ("after", ["null", "Row"]), ("op", "string"))
+    values = RecordValues(envelope_columns(COLUMNS, is_json=False), False, schema, None, False)
+    update = {"before": {"id": "a", "n": 1}, "after": {"id": "a", "n": 2}, "op": "u"}
+    messages = [Message(avro(schema, update)), Message(None), Message(b"\1")]
+    assert shown(Envelopes(COLUMNS, values, True).changes(messages)) == [
+        ("-U", 0, ("a", 1)),
+        ("+U", 0, ("a", 2)),
+        ("+I", 2, "the value is not a record of its Avro schema."),
+    ]
+
+
+TIMED = (*COLUMNS, Column("t", ZONED, "TIMESTAMP"))
+
+
+def test_a_tombstone_deletes_the_row_of_its_key() -> None:
+    decoder = Upserts(JsonValues(TIMED), KeyText(TIMED[0]), "t")
+    messages = [
+        Message(b'{"id":"a","n":1,"t":"2026-01-15T09:00:00Z"}', b"a"),
+        Message(None, b"a"),
+        Message(b'{"id":"b","n":2,"t":null}', b"b"),
+        Message(None, None),
+        Message(b"{", b"c"),
+    ]
+    found = shown(decoder.changes(messages))
+    assert found[:4] == [
+        ("+U", 0, ("a", 1, datetime(2026, 1, 15, 9, tzinfo=UTC))),
+        ("-D", 1, ("a", None, datetime(2026, 1, 15, 10, tzinfo=UTC))),  # the record's time
+        ("+U", 2, ("b", 2, None)),
+        ("-D", 3, "the key: there is none."),
+    ]
+    assert str(found[4][2]).startswith("the value is not valid JSON")
+
+
+def test_several_key_columns_are_json() -> None:
+    decoder = Upserts(JsonValues(TIMED), JsonValues(COLUMNS), None)
+    messages = [Message(None, b'{"id":"a","n":1}'), Message(None, b"a")]
+    found = shown(decoder.changes(messages))
+    assert found[0] == ("-D", 0, ("a", 1, None))
+    assert str(found[1][2]).startswith("the key: the value is not valid JSON")
+
+
+def test_a_key_is_of_the_type_of_its_column() -> None:
+    decoder = Upserts(JsonValues(COLUMNS), KeyText(COLUMNS[1]), None)
+    found = shown(decoder.changes([Message(None, b"7"), Message(None, b"x")]))
+    assert found == [
+        ("-D", 0, (None, 7)),
+        ("-D", 1, "the key: column n: 'x' is not a BIGINT."),
+    ]
