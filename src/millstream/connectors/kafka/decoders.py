@@ -12,11 +12,12 @@ from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.options import arrow_type, files_of
 from millstream.connectors.file.patterns import PatternError
 from millstream.connectors.file.values import Column, time_format
-from millstream.connectors.kafka.changes import Envelopes, Upserts, envelope_columns
+from millstream.connectors.kafka.envelopes import Envelopes, envelope_columns
 from millstream.connectors.kafka.reader import RECORD_COLUMNS
 from millstream.connectors.kafka.schema_properties import FORMATS
 from millstream.connectors.kafka.schemas import record_values
 from millstream.connectors.kafka.settings import OP, name_list
+from millstream.connectors.kafka.upserts import Upserts
 from millstream.connectors.kafka.values import (
     CsvValues,
     Decoder,

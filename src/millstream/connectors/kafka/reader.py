@@ -13,16 +13,12 @@ import pyarrow as pa
 from millstream.connectors.dead_letters import BAD, MALFORMED, Rejection
 from millstream.connectors.file.rejections import Flaw
 from millstream.connectors.file.values import Column
-from millstream.connectors.kafka.changes import (
-    OPS,
-    ChangeRows,
-    Envelopes,
-    Upserts,
-    record_times,
-)
+from millstream.connectors.kafka.changes import OPS, ChangeRows, record_times
 from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.envelopes import Envelopes
 from millstream.connectors.kafka.offsets import OffsetRange
 from millstream.connectors.kafka.settings import OP
+from millstream.connectors.kafka.upserts import Upserts
 from millstream.connectors.kafka.values import Decoder
 from millstream.connectors.work_items import CHANGE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -15,13 +15,15 @@ from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.markers import DONE, Marker
 from millstream.connectors.kafka.schema_properties import FORMATS
 from millstream.connectors.kafka.settings import name_list
-from millstream.connectors.kafka.sink_schema import SinkSchema, value_type
 from millstream.connectors.kafka.topics import Topic
 from millstream.connectors.kafka.value_columns import OP, json_column, value_column
 from millstream.connectors.kafka.writers import HEADERS, KEY, VALUE, KafkaOpener
 from millstream.connectors.sink import BatchId, Message
 from millstream.errors import PlanError, RunError
 from millstream.plan.nodes import SinkDef
+
+if TYPE_CHECKING:
+    from millstream.connectors.kafka.sink_schema import SinkSchema
 
 _JSON = {
     "timestampFormat": ZONED_PATTERN,
@@ -46,8 +48,11 @@ class KafkaSink:
         client = Client.of("sink", sink, base)
         # Errors of the cluster are known before the job starts.
         Topic(client, sink.option("topic"), client.connect).describe()
-        form = sink.option("format").lower()
-        return cls(sink, client, SinkSchema.of(sink, base) if form in FORMATS else None)
+        if sink.option("format").lower() not in FORMATS:
+            return cls(sink, client)
+        from millstream.connectors.kafka.sink_schema import SinkSchema  # JSON needs no packages
+
+        return cls(sink, client, SinkSchema.of(sink, base))
 
     def projection(self, schema: StructType, *, ansi: bool = True) -> dict[str, Column]:  # noqa: ARG002
         """Key, value and headers, which Spark computes of a query's rows."""
@@ -64,7 +69,7 @@ class KafkaSink:
         else:
             own = StructType([each for each in schema if each.name.lower() not in beside])
             made = {VALUE: value_column(columns, **form)}
-            self._schema.check(value_type(own, **form))
+            self._schema.check(own, **form)
         if keys := name_list(self._sink.option("key.columns")):
             made[KEY] = _key([known[name.lower()].name for name in keys], schema)
         if headers:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StringType, StructField, StructType
 
+from millstream.connectors.kafka.client import Owner
 from millstream.connectors.kafka.formats.avro_schema import field_names, record_schema
 from millstream.connectors.kafka.formats.encoders import (
     AvroEncoder,
@@ -28,7 +29,6 @@ from millstream.connectors.kafka.formats.registry import (
 from millstream.connectors.kafka.formats.schema_error import SchemaError
 from millstream.connectors.kafka.formats.wire_format import prefix_of
 from millstream.connectors.kafka.schemas import given_schema, schema_error, subject_of
-from millstream.plan.nodes import SinkDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class SinkSchema:
     _main: ValueEncoder | None = field(default=None)
 
     @classmethod
-    def of(cls, sink: SinkDef, base: Path) -> Self:
+    def of(cls, sink: Owner, base: Path) -> Self:
         owner, protobuf = f"sink {sink.name}", sink.option("format").lower() == "protobuf"
         given, number = given_schema(sink, "sink", base), None
         registry = Registry.of("sink", sink, base)
@@ -92,8 +92,10 @@ class SinkSchema:
         topic = sink.option("topic")
         return cls(owner, topic, subject, protobuf, given, number, registry)
 
-    def check(self, kind: pa.StructType) -> None:
-        """Rejects columns that do not fit the schema, before the job starts."""
+    def check(self, columns: StructType, *, changes: bool = False, upsert: bool = True) -> None:
+        """Rejects columns that do not fit the schema, before the job starts. The arguments are
+        those of `value_columns.value_column`."""
+        kind = value_type(columns, changes=changes, upsert=upsert)
         try:
             schema = self._schema_of(kind)
             if isinstance(schema, ProtobufSchema):

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from confluent_kafka import KafkaException, Producer
@@ -21,8 +21,10 @@ from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.failures import ClientErrors
 from millstream.connectors.kafka.markers import Marker, waiting
-from millstream.connectors.kafka.sink_schema import Encoders
 from millstream.connectors.sink import ORDER_KEY, Message, TaskId
+
+if TYPE_CHECKING:  # needs packages that JSON does not
+    from millstream.connectors.kafka.sink_schema import Encoders
 
 # Columns that Spark computes.
 KEY, VALUE, HEADERS = ORDER_KEY, "_ms_value", "_ms_headers"

@@ -13,6 +13,7 @@ from threading import Thread
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 from tests.connectors.kafka.formats.records import avro, avro_schema, decoded, protobuf
 from tests.services.registry import RegistryNode
 
@@ -102,9 +103,9 @@ def test_messages_of_protobuf_are_found_by_their_indexes(registry: RegistryNode)
 @pytest.mark.timeout(300)
 def test_a_sink_registers_its_schema_once_and_a_source_checks_it(registry: RegistryNode) -> None:
     options = (("topic", "made"), ("format", "avro"), ("schema.registry.url", registry.url))
-    kind = pa.struct([("id", pa.string()), ("n", pa.int64())])
     schema = SinkSchema.of(SinkDef("out", "kafka", options), Path())
-    schema.check(kind)
+    schema.check(StructType([StructField("id", StringType()), StructField("n", LongType())]))
+    kind = pa.struct([("id", pa.string()), ("n", pa.int64())])
     encoders = schema.encoders()
     found = encoders.encode(pa.array([{"id": "a", "n": 1}, None], kind), is_main=True)
     source = Source("made", (), options=options)
@@ -231,6 +232,6 @@ def test_a_schema_that_the_registry_rejects_is_an_error() -> None:
             client(url).register("a-value", RegisteredSchema(OLD))
         options = (("topic", "a"), ("format", "avro"), ("schema.registry.url", url))
         schema = SinkSchema.of(SinkDef("out", "kafka", options), Path())
-        schema.check(pa.struct([("n", pa.int64())]))
+        schema.check(StructType([StructField("n", LongType())]))
         with pytest.raises(RunError, match=r"MS-RUN-KAFKA-SCHEMA.*incompatible: n"):
             schema.encoders()
