@@ -70,27 +70,13 @@ class SinkSchema:
     def of(cls, sink: Owner, base: Path) -> Self:
         owner, protobuf = f"sink {sink.name}", sink.option("format").lower() == "protobuf"
         given, number = given_schema(sink, "sink", base), None
-        registry = Registry.of("sink", sink, base)
-        subject = subject_of(sink)
-        if registry is not None and given is None and protobuf:
-            found = registry.latest(subject)
-            if found is None:
-                raise schema_error(
-                    owner,
-                    f"the registry has no subject {subject}",
-                    "Add 'protobuf.schema.file', which is then registered.",
-                )
-            number = found[0]
-            try:
-                schema = schema_of(found[1], protobuf=True)
-                assert isinstance(schema, ProtobufSchema)
-                given = schema.named(sink.option("protobuf.message"))
-            except SchemaError as error:
-                raise schema_error(owner, error) from None
-        if sink.option("wire.format").lower() == "plain":
+        registry, subject = Registry.of("sink", sink, base), subject_of(sink)
+        is_plain = sink.option("wire.format").lower() == "plain"
+        if registry is not None and given is None and (protobuf or is_plain):
+            given, number = _newest(registry, sink, owner, subject, protobuf=protobuf)
+        if is_plain:
             registry = None
-        topic = sink.option("topic")
-        return cls(owner, topic, subject, protobuf, given, number, registry)
+        return cls(owner, sink.option("topic"), subject, protobuf, given, number, registry)
 
     def check(self, columns: StructType, *, changes: bool = False, upsert: bool = True) -> None:
         """Rejects columns that do not fit the schema, before the job starts. The arguments are
@@ -150,3 +136,24 @@ def value_type(schema: StructType, *, changes: bool, upsert: bool) -> pa.StructT
         sides = [StructField("before", schema), StructField("after", schema)]
         kind = StructType([*sides, StructField("op", StringType())])
     return to_arrow_type(kind, timezone="UTC")
+
+
+def _newest(
+    registry: Registry, sink: Owner, owner: str, subject: str, *, protobuf: bool
+) -> tuple[GivenSchema, int]:
+    """Returns the newest schema of a subject, and its id."""
+    found = registry.latest(subject)
+    if found is None:
+        form = "protobuf" if protobuf else "avro"
+        raise schema_error(
+            owner,
+            f"the registry has no subject {subject}",
+            f"Add '{form}.schema.file' or '{form}.schema'.",
+        )
+    try:
+        schema = schema_of(found[1], protobuf=protobuf)
+        if isinstance(schema, ProtobufSchema):
+            schema = schema.named(sink.option("protobuf.message"))
+    except SchemaError as error:
+        raise schema_error(owner, error) from None
+    return schema, found[0]

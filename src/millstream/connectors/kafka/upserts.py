@@ -1,4 +1,4 @@
-"""Decodes upserts to changes: a value is +U, a tombstone -D with the columns of the record's key."""
+"""Decodes upserts to changes: a value is +U, a tombstone -D with the columns of its key."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Records of a changelog become the rows that plain Python finds in them."""
+"""Envelopes of Debezium become the rows that plain Python finds in them."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,50 +9,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.connectors.kafka.change_rows import COLUMNS, ZONED, Message, shown, text
 from tests.connectors.kafka.formats.records import avro, avro_schema
 
 from millstream.connectors.file.values import Column, Epoch
-from millstream.connectors.kafka.changes import OPS, ChangeRows
 from millstream.connectors.kafka.envelopes import Envelopes, envelope_columns
 from millstream.connectors.kafka.formats.record_values import RecordValues
-from millstream.connectors.kafka.upserts import Upserts
-from millstream.connectors.kafka.values import JsonValues, KeyText
+from millstream.connectors.kafka.values import JsonValues
 
-ZONED = pa.timestamp("us", "UTC")
-COLUMNS = (Column("id", pa.string(), "STRING"), Column("n", pa.int64(), "BIGINT"))
 JSON = JsonValues(envelope_columns(COLUMNS, is_json=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A record as the decoders use it."""
-
-    of_value: bytes | None
-    of_key: bytes | None = None
-
-    def value(self) -> bytes | None:
-        return self.of_value
-
-    def key(self) -> bytes | None:
-        return self.of_key
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, 1_768_471_200_000
-
-
-def text(value: Any) -> Message:
-    return Message(None if value is None else json.dumps(value).encode())
-
-
-def shown(found: ChangeRows) -> list[tuple[object, ...]]:
-    """Kind, record and values of each row; the flaw of one that has one."""
-    rows = list(zip(*(array.to_pylist() for array in found.columns), strict=True))
-    return [
-        (OPS[op], int(record), found.flaws[row].message if row in found.flaws else rows[row])
-        for row, (op, record) in enumerate(zip(found.ops, found.records, strict=True))
-    ]
-
-
 ROW = st.fixed_dictionaries(
     {"id": st.none() | st.text(max_size=3), "n": st.none() | st.integers(-5, 5)}
 )
@@ -164,43 +127,4 @@ def test_envelopes_may_be_avro() -> None:
         ("-U", 0, ("a", 1)),
         ("+U", 0, ("a", 2)),
         ("+I", 2, "the value is not a record of its Avro schema."),
-    ]
-
-
-TIMED = (*COLUMNS, Column("t", ZONED, "TIMESTAMP"))
-
-
-def test_a_tombstone_deletes_the_row_of_its_key() -> None:
-    decoder = Upserts(JsonValues(TIMED), KeyText(TIMED[0]), "t")
-    messages = [
-        Message(b'{"id":"a","n":1,"t":"2026-01-15T09:00:00Z"}', b"a"),
-        Message(None, b"a"),
-        Message(b'{"id":"b","n":2,"t":null}', b"b"),
-        Message(None, None),
-        Message(b"{", b"c"),
-    ]
-    found = shown(decoder.changes(messages))
-    assert found[:4] == [
-        ("+U", 0, ("a", 1, datetime(2026, 1, 15, 9, tzinfo=UTC))),
-        ("-D", 1, ("a", None, datetime(2026, 1, 15, 10, tzinfo=UTC))),  # the record's time
-        ("+U", 2, ("b", 2, None)),
-        ("-D", 3, "the key: there is none."),
-    ]
-    assert str(found[4][2]).startswith("the value is not valid JSON")
-
-
-def test_several_key_columns_are_json() -> None:
-    decoder = Upserts(JsonValues(TIMED), JsonValues(COLUMNS), None)
-    messages = [Message(None, b'{"id":"a","n":1}'), Message(None, b"a")]
-    found = shown(decoder.changes(messages))
-    assert found[0] == ("-D", 0, ("a", 1, None))
-    assert str(found[1][2]).startswith("the key: the value is not valid JSON")
-
-
-def test_a_key_is_of_the_type_of_its_column() -> None:
-    decoder = Upserts(JsonValues(COLUMNS), KeyText(COLUMNS[1]), None)
-    found = shown(decoder.changes([Message(None, b"7"), Message(None, b"x")]))
-    assert found == [
-        ("-D", 0, (None, 7)),
-        ("-D", 1, "the key: column n: 'x' is not a BIGINT."),
     ]
