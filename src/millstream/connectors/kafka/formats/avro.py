@@ -45,7 +45,7 @@ def decoder_of(text: str, columns: tuple[Column, ...]) -> RecordDecoder:
 
 
 def arrow_schema(text: str) -> pa.Schema | None:
-    """Returns the columns that a schema has; None if only its records tell their types."""
+    """Returns the columns that a schema has; None if its types depend on the records."""
     parse(text)
     schema = expand_schema(json.loads(text))
     if not can_read(schema):
@@ -114,7 +114,7 @@ class OneByOne:
             record = fastavro.schemaless_reader(data, self._schema, None)
         except Exception:  # noqa: BLE001 -- whatever a malformed value causes
             record = None
-        if record is None or data.tell() != len(value):
+        if record is None or data.read(1):
             flaws[row] = Flaw(MALFORMED)
             return None
         return record  # type: ignore[return-value]

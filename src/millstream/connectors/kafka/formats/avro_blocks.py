@@ -99,12 +99,12 @@ def _pair(name: bytes, value: bytes) -> bytes:
 @contextmanager
 def _without_panic_messages() -> Iterator[None]:
     """Polars panics at some malformed values, and writes so to stderr before Python can know."""
-    kept = os.dup(2)
+    stderr = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(nowhere)
