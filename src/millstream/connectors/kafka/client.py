@@ -116,12 +116,13 @@ def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 @dataclass(slots=True)
 class WaitNotice:
-    """Says once in Spark's log that a source or sink waits for brokers."""
+    """Prints once, to Spark's log, that a source or sink waits for brokers or a registry."""
 
-    client: Client
-    _is_said: bool = False
+    owner: str
+    address: str
+    _is_printed: bool = False
 
-    def say(self) -> None:
-        if not self._is_said:
-            self._is_said = True
-            print(f"{self.client.owner} waits for {self.client.address}.", file=sys.stderr)  # noqa: T201
+    def show(self) -> None:
+        if not self._is_printed:
+            self._is_printed = True
+            print(f"{self.owner} waits for {self.address}.", file=sys.stderr)  # noqa: T201

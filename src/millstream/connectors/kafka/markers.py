@@ -89,7 +89,7 @@ class Marker:
 def waiting(client: Client, topic: str, client_errors: ClientErrors, call: Callable[[], _T]) -> _T:
     """Repeats a call while brokers do not answer; raises what it means if it cannot succeed."""
     begin = time.monotonic()
-    notice = WaitNotice(client)
+    notice = WaitNotice(client.owner, client.address)
     while True:
         try:
             return call()
@@ -101,5 +101,5 @@ def waiting(client: Client, topic: str, client_errors: ClientErrors, call: Calla
             raise failures.meaning(client, topic, reason)
         if time.monotonic() - begin > client.retry:
             raise failures.unavailable(client, client.retry, client_errors)
-        notice.say()
+        notice.show()
         time.sleep(_PAUSE)

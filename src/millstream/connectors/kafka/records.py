@@ -56,7 +56,7 @@ class PartitionReader:
             self._seek(position)
         self.next = OFFSET_INVALID  # unless this range is read to its end
         heard_at = time.monotonic()
-        notice = WaitNotice(self.client)
+        notice = WaitNotice(self.client.owner, self.client.address)
         while position < wanted.end:
             found = self._consumer.consume(min(_CHUNK, wanted.end - position), _WAIT)
             messages = []
@@ -113,7 +113,7 @@ class PartitionReader:
     def _check(self, heard_at: float, notice: WaitNotice) -> None:
         """Raises an error if waiting is in vain."""
         if time.monotonic() - heard_at > _LONG:
-            notice.say()
+            notice.show()
         if rejected := self._client_errors.login_failure():
             raise failures.login_failed(self.client, rejected)
         if time.monotonic() - heard_at > self.client.retry:

@@ -74,7 +74,7 @@ class Topic:
 
     def _request(self, call: Callable[[], _T]) -> _T:
         begin = time.monotonic()
-        notice = WaitNotice(self.client)
+        notice = WaitNotice(self.client.owner, self.client.address)
         while True:
             try:
                 return call()
@@ -89,5 +89,5 @@ class Topic:
                 raise failures.meaning(self.client, self.name, reason)
             if time.monotonic() - begin > self.patience:
                 raise failures.unavailable(self.client, self.patience, self._client_errors)
-            notice.say()
+            notice.show()
             time.sleep(_PAUSE)

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from cachetools import LRUCache, TTLCache
 
-from millstream.connectors.kafka.client import Owner
+from millstream.connectors.kafka.client import Owner, WaitNotice
 from millstream.connectors.paths import resolve
 from millstream.errors import RunError
 from millstream.temporal import parse_span
@@ -135,6 +135,7 @@ class Registry:
     def _request(self, path: str, patience: float, body: bytes | None) -> dict[str, Any] | None:
         """Returns the answer; None for 404. Waits for a registry that does not answer."""
         begin = time.monotonic()
+        notice = WaitNotice(self.owner, self.url)
         while True:
             try:
                 return self._once(path, body)
@@ -151,6 +152,7 @@ class Registry:
                 reason = str(getattr(error, "reason", error)) or type(error).__name__
             if time.monotonic() - begin > patience:
                 raise self._failed(f"{reason} (for {patience:g}s)")
+            notice.show()
             time.sleep(_PAUSE)
 
     def _once(self, path: str, body: bytes | None) -> dict[str, Any]:
