@@ -116,6 +116,7 @@ def test_results_that_change_are_written_in_all_formats(
             *(kafka, envelopes, changes + "('output.mode' = 'retract', 'state.ttl' = 'forever')"),
             key_columns="k",
             format="avro",
+            avro_schema=ENVELOPE,
             changelog="debezium",
         ).replace("SINK out", "SINK envelopes")
     )
@@ -136,11 +137,7 @@ def test_results_that_change_are_written_in_all_formats(
     job += source(
         *(kafka, envelopes, f"before {side}, after {side}, op STRING", "envelopes"),
         format="avro",
-        avro_schema=avro_schema(
-            ("before", ["null", {"type": "record", "name": "C", "fields": COUNT}]),
-            ("after", ["null", "C"]),
-            ("op", ["null", "string"]),
-        ),
+        avro_schema=ENVELOPE,
     ) + to_files("SELECT * FROM envelopes").replace("SINK out", "SINK more").replace(
         "'out'", "'more'"
     )
@@ -160,3 +157,8 @@ def test_results_that_change_are_written_in_all_formats(
 
 
 COUNT = [{"name": name, "type": ["null", kind]} for name, kind in (("k", "string"), ("n", "long"))]
+ENVELOPE = avro_schema(
+    ("before", ["null", {"type": "record", "name": "C", "fields": COUNT}]),
+    ("after", ["null", "C"]),
+    ("op", ["null", "string"]),
+)
