@@ -16,6 +16,7 @@ from millstream.cli.dev import kafka_topics
 from millstream.cli.dev.kafka_node import KafkaNode
 
 Header = tuple[str, bytes]
+_SETTINGS = {"log.cleaner.backoff.ms": "200"}  # compacts soon
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Kafka:
 def kafka() -> Iterator[Kafka]:
     """One node for all tests. A test that stops it starts it again."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-kafka-"))
-    node = KafkaNode(folder / "node", free_port(), free_port())
+    node = KafkaNode(folder / "node", free_port(), free_port(), settings=_SETTINGS)
     try:
         node.start()
         yield Kafka(node)

@@ -37,6 +37,7 @@ class Delivery(StrEnum):
     NONE = "none"  # rows are not stored
 
 
+CHECKPOINT = "checkpoint"  # the option of a source that knows its checkpoint
 ANY_ROLE = (Role.SOURCE, Role.TABLE, Role.SINK)
 PATH = PropertyType(
     "a path or URL", TEXT.accepts
@@ -117,6 +118,11 @@ class ConnectorSpec:
         tables_in_path: A path is a database with several tables, so sinks and sources may share it.
         system_columns: System columns of its source: name, and the column or struct field of the
             stream that it is, such as `_metadata.file_modification_time`.
+        retracts: Whether a source's rows are changes that retract earlier rows: the stream then
+            has the column CHANGE (`connectors/work_items.py`) and no system columns.
+        upsert_key: The columns by which a row of a source replaces an earlier one; with them, the
+            source has the system column `_op`. Empty: rows replace none.
+        knows_checkpoint: Its source gets the option CHECKPOINT: what identifies the checkpoint.
         in_sql: False if only the Python API uses it.
         pass_through: Properties with these prefixes go to the implementation unchecked.
         resolve: Returns the name of the connector that serves a statement, for a connector that
@@ -150,6 +156,9 @@ class ConnectorSpec:
     concurrent_writers: bool = False
     tables_in_path: bool = False
     system_columns: tuple[tuple[str, str], ...] = ()
+    retracts: Callable[[ConnectorStatement], bool] | None = None
+    upsert_key: Callable[[ConnectorStatement], tuple[str, ...]] | None = None
+    knows_checkpoint: bool = False
     in_sql: bool = True
     pass_through: tuple[str, ...] = ()
     resolve: Callable[[ConnectorStatement], str] | None = None

@@ -8,9 +8,11 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from millstream.connectors.work_items import CHANGE
 from millstream.engine.runtime.jvm import active_session
 from millstream.engine.runtime.session import session
 from millstream.plan.nodes import Job, ReferenceTable, Source
+from millstream.plan.resolve.system_columns import source_column_type
 from millstream.run.job import JobRun
 from millstream.run.settings import RunSettings
 from millstream.run.tables import JobTables
@@ -51,6 +53,8 @@ def empty_stream(spark: SparkSession, source: Source) -> DataFrame:
     columns = [F.lit(None).cast(c.type or "void").alias(c.name) for c in source.columns]
     for name, path in source.system_columns:
         parent, _, field = path.partition(".")
-        time = F.lit(None).cast("timestamp")
-        columns.append(F.struct(time.alias(field)).alias(parent) if field else time.alias(name))
+        value = F.lit(None).cast(source_column_type(name))
+        columns.append(F.struct(value.alias(field)).alias(parent) if field else value.alias(name))
+    if source.retracts:
+        columns.append(F.lit(0).cast("byte").alias(CHANGE))
     return spark.readStream.format("rate").load().select(*columns)

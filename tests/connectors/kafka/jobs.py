@@ -13,7 +13,7 @@ def source(
 ) -> str:
     """CREATE SOURCE; names of properties have _ for their points."""
     given = {"connector": "kafka", "bootstrap.servers": kafka.address, "topic": topic}
-    given |= {key.replace("_", "."): value for key, value in more.items()}
+    given |= {_property(key): value for key, value in more.items()}
     properties = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
     return f"CREATE SOURCE {name} ({columns}) WITH ({properties});\n"
 
@@ -34,6 +34,10 @@ def ids(rows: Iterable[dict[str, object]]) -> list[int]:
 def to_topic(kafka: Kafka, topic: str, select: str, **more: str) -> str:
     """CREATE SINK; names of properties have _ for their points."""
     given = {"connector": "kafka", "bootstrap.servers": kafka.address, "topic": topic}
-    given |= {key.replace("_", "."): value for key, value in more.items()}
+    given |= {_property(key): value for key, value in more.items()}
     properties = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
     return f"CREATE SINK out WITH ({properties}) AS\n{select};\n"
+
+
+def _property(name: str) -> str:
+    return name if "." in name else name.replace("_", ".")

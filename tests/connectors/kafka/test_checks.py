@@ -11,7 +11,7 @@ from millstream.connectors.kafka.opening import open_sink
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.build.job import build_job
 from millstream.plan.nodes import SinkDef
-from millstream.plan.nodes.traversal import sources_of
+from millstream.plan.nodes.traversal import operators_in_order, sources_of
 
 SINK = "CREATE SINK out WITH ('connector' = 'noop') AS SELECT k FROM a;"
 
@@ -38,6 +38,45 @@ def source(*properties: str) -> str:
         (("'kafka.sasl.password' = 'x'",), "MS-PROP-KAFKA"),
         (("'kafka.sasl.password' = 'x'",), "is a secret, which the text of a job must not have."),
         (("'kafka.isolation.level' = 'x'",), "is set by Millstream, because its guarantees"),
+        (
+            ("'format' = 'avro'",),
+            "values in avro need a schema, and a names none. Add 'avro.schema.",
+        ),
+        (("'format' = 'protobuf'", "'avro.schema' = '{}'"), "applies to the format avro, and the"),
+        (
+            ("'format' = 'avro'", "'avro.schema' = '{}'", "'avro.schema.file' = 'x'"),
+            "the schema of a is given twice.",
+        ),
+        (
+            ("'format' = 'avro'", "'avro.schema' = '{}'", "'schema.registry.url' = 'http://r:1'"),
+            "the schemas of a are those of the registry, and 'avro.schema' is another.",
+        ),
+        (
+            ("'format' = 'avro'", "'schema.registry.url' = 'http://me:secret@r:1'"),
+            "must be an http or https address without a login.",
+        ),
+        (
+            ("'format' = 'avro'", "'avro.schema' = '{}'", "'schema.registry.username' = 'me'"),
+            "'schema.registry.username' applies to a schema registry, and a names none.",
+        ),
+        (
+            (
+                "'format' = 'avro'",
+                "'schema.registry.url' = 'http://r:1'",
+                "'schema.registry.password.env' = 'PW'",
+            ),
+            "does not say its 'schema.registry.username'",
+        ),
+        (("'changelog' = 'upsert'",), "does not say its 'key.columns'"),
+        (
+            ("'changelog' = 'upsert'", "'key.columns' = 'j'"),
+            "'key.columns' of a names j, which it does not have.",
+        ),
+        (("'key.columns' = 'k'",), "applies to 'changelog' = 'upsert'. Remove it; the key of"),
+        (
+            ("'changelog' = 'debezium'", "'format' = 'csv'"),
+            "envelopes of Debezium are JSON, Avro or Protobuf, and 'format' is 'csv'.",
+        ),
         (("'delimiter' = ';'",), "applies to the format csv, and the format of the source a is"),
     ],
 )
@@ -45,6 +84,68 @@ def test_a_property_that_contradicts_another_is_rejected(
     properties: tuple[str, ...], error: str
 ) -> None:
     assert error in rejected(source(*properties))
+
+
+def test_a_secret_in_an_address_is_not_told() -> None:
+    given = ("'format' = 'avro'", "'schema.registry.url' = 'http://me:secret@r:1'")
+    assert "secret" not in rejected(source(*given)).replace("'schema.registry.password.env'", "")
+
+
+@pytest.mark.parametrize(
+    ("properties", "error"),
+    [
+        (("'format' = 'csv'",), "writes JSON, Avro or Protobuf, and 'format' is 'csv'."),
+        (
+            ("'format' = 'avro'", "'avro.schema' = '{}'", "'wire.format' = 'confluent'"),
+            "the ids of schemas, with which values begin, are those of a registry.",
+        ),
+    ],
+)
+def test_a_sink_that_cannot_write_its_format_is_rejected(
+    properties: tuple[str, ...], error: str
+) -> None:
+    given = ("'connector' = 'kafka'", "'topic' = 't'", "'bootstrap.servers' = 'h:1'", *properties)
+    sink = f"CREATE SINK out WITH ({', '.join(given)}) AS SELECT k FROM a;"
+    assert error in rejected(
+        "CREATE SOURCE a (k STRING) WITH ('connector' = 'kafka', 'topic' = 't', "
+        f"'bootstrap.servers' = 'h:1');\n{sink}"
+    )
+
+
+def test_changes_that_retract_rows_have_no_columns_of_their_record() -> None:
+    given = ("'connector' = 'kafka'", "'topic' = 't'", "'bootstrap.servers' = 'h:1'")
+    properties = ", ".join((*given, "'changelog' = 'debezium'"))
+    columns = "k STRING, _offset BIGINT"
+    sql = f"CREATE SOURCE a ({{columns}}) WITH ({properties});\n{SINK}"
+    assert "_offset of a retraction would be that of the change" in rejected(
+        sql.format(columns=columns)
+    )
+    build_job(sql.format(columns=f"{columns}, _OP STRING"))
+    table = (
+        "CREATE TABLE a (k STRING, t TIMESTAMP, PRIMARY KEY (k), WATERMARK FOR t AS t) "
+        f"WITH ({properties});\n"
+    )
+    assert "has no column for the kind of a change. Declare the column _OP STRING." in rejected(
+        table + SINK
+    )
+
+
+def test_a_changelog_is_joined_by_joins_that_retract() -> None:
+    given = "'connector' = 'kafka', 'topic' = 't', 'bootstrap.servers' = 'h:1'"
+    columns = "k STRING, t TIMESTAMP, WATERMARK FOR t AS t"
+    sql = (
+        f"CREATE SOURCE a ({columns}) WITH ({given});\n"
+        f"CREATE SOURCE b ({columns}) WITH ({given}, 'changelog' = 'upsert', 'key.columns' = 'k');"
+        "\nCREATE SINK out WITH ('connector' = 'noop') AS SELECT a.k FROM a JOIN b ON a.k = b.k "
+    )
+    bounded = "AND b.t BETWEEN a.t AND a.t + INTERVAL 1 MINUTE;"
+    assert "MS-PLAN-RETRACT" in rejected(sql + bounded)
+    job = build_job(sql + "WITH ('state.ttl' = 'forever', 'output.mode' = 'retract');")
+    (pipeline,) = job.pipelines
+    assert [type(each).__name__ for each in operators_in_order(pipeline.root)] == [
+        "TopN",
+        "RegularJoin",
+    ]
 
 
 def test_a_topic_of_upserts_needs_keys() -> None:

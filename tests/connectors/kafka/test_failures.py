@@ -155,7 +155,9 @@ def test_a_password_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatc
         client("h:1", file="/nowhere/x").config({})
 
 
-def test_a_job_waits_for_brokers_that_are_started_again(kafka: Kafka) -> None:
+def test_a_job_waits_for_brokers_that_are_started_again(
+    kafka: Kafka, capfd: pytest.CaptureFixture[str]
+) -> None:
     topic = kafka.create("outage", 1)
     kafka.write(topic, numbered(0, 10))
     reading, given = stream(kafka, topic), client(kafka.address)
@@ -170,3 +172,72 @@ def test_a_job_waits_for_brokers_that_are_started_again(kafka: Kafka) -> None:
         assert reading.latestOffset(end, ReadMaxRows(1000)) == end
     finally:
         restart.join()
+    assert f"source a waits for {kafka.address}." in capfd.readouterr().err
+
+
+def test_a_compacted_topic_has_gaps(kafka: Kafka) -> None:
+    settings = {
+        "cleanup.policy": "compact",
+        "min.cleanable.dirty.ratio": "0.01",
+        "segment.ms": "50",
+    }
+    topic = kafka.create("compacted", 1, **settings)
+    kafka.write(topic, numbered(0, 100), keys=["a", "b"] * 50)
+    given = client(kafka.address)
+    found, end = list(range(100)), 100
+    for _ in range(300):  # brokers compact a segment after it is closed by a later record
+        kafka.write(topic, ["{}"], keys=["c"])
+        end += 1
+        found = offsets(given, OffsetRange(topic, 0, 0, 100))
+        if len(found) == 2:
+            break
+        time.sleep(0.1)
+    assert found == [98, 99]
+    assert offsets(given, OffsetRange(topic, 0, 0, 98)) == []
+    assert offsets(given, OffsetRange(topic, 0, 10, 99)) == [98]
+    reading = stream(kafka, topic)
+    assert reading.latestOffset(reading.initialOffset(), ReadMaxRows(1000))["0"] == end
+
+
+@pytest.fixture(scope="module")
+def encrypted() -> Iterator[tuple[KafkaNode, Path]]:
+    """A node with TLS, and the file of its certificate."""
+    import shutil
+    import subprocess
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="millstream-kafka-"))
+    store, certificate = folder / "keys.p12", folder / "ca.pem"
+    of_store = ("-keystore", str(store), "-storepass", SECRET, "-alias", "node")
+    make = ("-genkeypair", "-keyalg", "RSA", "-dname", "CN=node", "-ext", "san=ip:127.0.0.1")
+    subprocess.run(["keytool", *make, *of_store, "-storetype", "PKCS12"], check=True)
+    export = ("-exportcert", "-rfc", "-file", str(certificate))
+    subprocess.run(["keytool", *export, *of_store], check=True)
+    settings = {
+        "listener.security.protocol.map": "CLIENT:SSL,CONTROLLER:PLAINTEXT",
+        "ssl.keystore.location": str(store),
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.password": SECRET,
+    }
+    node = KafkaNode(folder / "node", free_port(), free_port(), settings=settings)
+    try:
+        node.start()
+        yield node, certificate
+    finally:
+        node.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_connections_are_encrypted_and_certificates_checked(
+    encrypted: tuple[KafkaNode, Path],
+) -> None:
+    node, certificate = encrypted
+    ssl = ("security.protocol", "ssl")
+    trusting = client(node.address, ssl, ("ssl.ca.location", str(certificate)))
+    with pytest.raises(RunError, match="there is no topic t"):
+        Topic(trusting, "t", 20.0).describe()
+    with pytest.raises(RunError) as error:
+        Topic(client(node.address, ssl), "t", 20.0).describe()
+    assert error.value.code == "MS-RUN-KAFKA-LOGIN"
+    assert f"the brokers at {node.address} rejected the connection" in error.value.cause
+    assert "certificate verify failed" in error.value.cause

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,36 @@ def test_a_batch_that_is_run_again_is_written_once(
     ]
     first = next(iter(kafka_topics.read(kafka.address, written)))
     assert first.headers() == [("h", first.key())]
+
+
+def test_a_job_continues_after_its_brokers_were_killed(
+    kafka: Kafka, spark: SparkSession, tmp_path: Path
+) -> None:
+    read, written = kafka.create("killed-in"), kafka.create("killed-out")
+    kafka.write(read, numbered(0, 50))
+    job = source(kafka, read, max_rows_per_batch="20")
+    trial = Trial(spark, tmp_path, job + to_topic(kafka, written, "SELECT id, n FROM rows"))
+    run = trial.start()
+    try:
+        run.process_available()
+        kafka.node.kill()
+        kafka.node.start()
+        kafka.write(read, numbered(50, 80))
+        run.process_available()
+        # While batches run: of some, rows are written and the marker is not.
+        kafka.write(read, numbered(80, 300))
+        kafka.node.kill()
+        restart = threading.Timer(2.0, kafka.node.start)
+        restart.start()
+        try:
+            run.process_available()
+        finally:
+            restart.join()
+        run.process_available()
+    finally:
+        run.stop()
+    found = messages(kafka, written)
+    assert sorted(value["n"] for _, value in found if value) == list(range(300))
 
 
 CHANGES = "SELECT k, COUNT(*) AS n FROM rows GROUP BY k HAVING COUNT(*) < 3 EMIT CHANGES"

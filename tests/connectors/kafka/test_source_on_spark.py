@@ -154,6 +154,45 @@ def test_a_new_partition_is_read_from_its_beginning(
     assert ids(trial.read("out")) == list(range(5, 15))
 
 
+def test_columns_of_records_are_keys_of_joins_and_groups(
+    kafka: Kafka, spark: SparkSession, tmp_path: Path
+) -> None:
+    first, second = kafka.create("keyed-first", 2), kafka.create("keyed-second", 2)
+    columns = "id STRING, t TIMESTAMP, WATERMARK FOR t AS t"
+    for topic, prefix in ((first, "a"), (second, "b")):
+        for partition, count in ((0, 3), (1, 2)):
+            rows = (json.dumps({"id": f"{prefix}{n}", "t": at(0)}) for n in range(count))
+            kafka.write(topic, rows, partition=partition)
+    joined = (
+        "SELECT f.id, s.id AS other, f._PARTITION AS p FROM f JOIN s "
+        "ON f._PARTITION = s._PARTITION AND f._OFFSET = s._OFFSET "
+        "AND s.t BETWEEN f.t AND f.t + INTERVAL 1 MINUTE"
+    )
+    counted = (
+        "SELECT _PARTITION, COUNT(*) AS n, MAX(_OFFSET) AS last FROM f GROUP BY _PARTITION "
+        "EMIT CHANGES WITH ('state.ttl' = 'forever')"
+    )
+    job = source(kafka, first, columns, "f") + source(kafka, second, columns, "s")
+    # The same rows by Spark's own join, which reads them as rows.
+    native = f"{joined} WITH ('engine' = 'native')"
+    for name, select in (("out", joined), ("native", native), ("counts", counted)):
+        job += to_files(select).replace("SINK out", f"SINK {name}").replace("'out'", f"'{name}'")
+    trial = Trial(spark, tmp_path, job)
+    run = trial.start()
+    try:
+        run.process_available()
+        run.flush()
+    finally:
+        run.stop()
+    pairs = [(f"a{n}", f"b{n}", p) for p, count in ((0, 3), (1, 2)) for n in range(count)]
+    for name in ("out", "native"):
+        assert sorted(tuple(row.values()) for row in trial.read(name)) == sorted(pairs)
+    assert sorted(tuple(row.values()) for row in trial.read("counts")) == [
+        (0, 3, 2, "+I"),
+        (1, 2, 1, "+I"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("start", "expected"),
     [

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from millstream.connectors.kafka.settings import PREFIX
+from millstream.connectors.kafka.schema_properties import FORMATS, check_schema
+from millstream.connectors.kafka.settings import OP, PREFIX, name_list
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.connectors import ConnectorStatement, Delivery, Options, Role
 from millstream.plan.nodes import SinkDef
@@ -39,13 +40,17 @@ def check_kafka(declared: ConnectorStatement, options: Options) -> Options:
     for name, item in declared.properties.items():
         if name.startswith(PREFIX):
             _check_setting(name.removeprefix(PREFIX), item)
-    if declared.role is Role.SINK and declared.value("format", "json") != "json":
+    form = declared.value("format", "json").lower()
+    if declared.role is Role.SINK and form not in ("json", *FORMATS):
         raise PropertyError(
             "MS-PROP-KAFKA",
-            f"the sink {declared.name} writes JSON, and 'format' is '{declared.value('format')}'.",
-            fix="Leave 'format' out.",
+            f"the sink {declared.name} writes JSON, Avro or Protobuf, and 'format' is '{form}'.",
+            fix="Set 'format' = 'json'.",
             place=declared.properties["format"].place,
         )
+    check_schema(declared)
+    if declared.role is Role.SOURCE:
+        _check_changelog(declared, form)
     start = declared.value("start", "earliest")
     for mode in ("timestamp", "offsets"):
         given = declared.properties.get(f"start.{mode}")
@@ -66,9 +71,89 @@ def check_kafka(declared: ConnectorStatement, options: Options) -> Options:
     return options
 
 
+def retracts(declared: ConnectorStatement) -> bool:
+    """Whether the rows of a source retract earlier rows; with a column `_OP`, they are ordinary
+    rows."""
+    return _changelog(declared) == "debezium" and not _has_column(declared, OP)
+
+
+def upsert_key(declared: ConnectorStatement) -> tuple[str, ...]:
+    """The columns by which a row of a source replaces an earlier one."""
+    if _changelog(declared) != "upsert" or _has_column(declared, OP):
+        return ()
+    named = name_list(declared.value("key.columns"))
+    return tuple(name for name, _ in declared.columns if any(same(name, each) for each in named))
+
+
+def _changelog(declared: ConnectorStatement) -> str:
+    return declared.value("changelog").lower() if declared.role is Role.SOURCE else ""
+
+
+def _has_column(declared: ConnectorStatement, name: str) -> bool:
+    return any(same(column, name) for column, _ in declared.columns)
+
+
+def _check_changelog(declared: ConnectorStatement, form: str) -> None:
+    changelog, given = _changelog(declared), declared.properties.get("changelog")
+    keys = declared.properties.get("key.columns")
+    if changelog != "upsert" and keys is not None:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            "'key.columns' of a source applies to 'changelog' = 'upsert'.",
+            fix="Remove it; the key of a record is the column _KEY.",
+            place=keys.place,
+        )
+    if given is None:
+        return
+    if changelog == "debezium" and form in ("csv", "raw"):
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"envelopes of Debezium are JSON, Avro or Protobuf, and 'format' is '{form}'.",
+            fix="Set another 'format'.",
+            place=given.place,
+        )
+    if changelog == "upsert":
+        _check_keys(declared)
+    if declared.noun == "table" and not _has_column(declared, OP):
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"the table {declared.name} is versioned and reads changes, and has no column for the "
+            "kind of a change.",
+            fix="Declare the column _OP STRING.",
+            place=declared.place,
+        )
+    hidden = [name for name in _RECORD if retracts(declared) and _has_column(declared, name)]
+    if hidden:
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"{declared.name} retracts rows, and {hidden[0]} of a retraction would be that of the "
+            "change, not of the retracted row.",
+            fix=f"Remove {hidden[0]}, or declare the column _OP STRING, so that changes are "
+            "ordinary rows.",
+            place=declared.place,
+        )
+
+
+def _check_keys(declared: ConnectorStatement) -> None:
+    names = name_list(declared.value("key.columns"))
+    if not names:
+        raise declared.missing_property_error("key.columns", "id")
+    for name in names:
+        if not _has_column(declared, name):
+            raise PropertyError(
+                "MS-PROP-KAFKA",
+                f"'key.columns' of {declared.name} names {name}, which it does not have.",
+                fix=nearest(name, [column for column, _ in declared.columns]),
+                place=declared.properties["key.columns"].value_place,
+            )
+
+
+_RECORD = ("_timestamp", "_partition", "_offset", "_key", "_headers")
+
+
 def check_columns(sink: SinkDef, columns: Sequence[str], operation: bool) -> None:
     """Rejects unknown columns, and an upsert log without keys. `operation`: rows have `_OP`."""
-    keys = [name.strip() for name in sink.option("key.columns").split(",") if name.strip()]
+    keys = name_list(sink.option("key.columns"))
     headers = sink.option("headers.column")
     for name in [*keys, *([headers] if headers else [])]:
         if not any(same(name, column) for column in columns):

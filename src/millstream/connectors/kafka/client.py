@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,3 +112,17 @@ def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
         name, equals, value = line.partition("=")
         if equals and not name.lstrip().startswith("#"):
             yield name.strip(), value.strip()
+
+
+@dataclass(slots=True)
+class WaitNotice:
+    """Prints once, to Spark's log, that a source or sink waits for brokers or a registry."""
+
+    owner: str
+    address: str
+    _is_printed: bool = False
+
+    def show(self) -> None:
+        if not self._is_printed:
+            self._is_printed = True
+            print(f"{self.owner} waits for {self.address}.", file=sys.stderr)  # noqa: T201

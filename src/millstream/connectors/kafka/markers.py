@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from millstream.connectors.kafka import failures
-from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.client import Client, WaitNotice
 from millstream.connectors.kafka.failures import ClientErrors
 
 DONE = "done"  # the driver's
@@ -89,6 +89,7 @@ class Marker:
 def waiting(client: Client, topic: str, client_errors: ClientErrors, call: Callable[[], _T]) -> _T:
     """Repeats a call while brokers do not answer; raises what it means if it cannot succeed."""
     begin = time.monotonic()
+    notice = WaitNotice(client.owner, client.address)
     while True:
         try:
             return call()
@@ -100,4 +101,5 @@ def waiting(client: Client, topic: str, client_errors: ClientErrors, call: Calla
             raise failures.meaning(client, topic, reason)
         if time.monotonic() - begin > client.retry:
             raise failures.unavailable(client, client.retry, client_errors)
+        notice.show()
         time.sleep(_PAUSE)

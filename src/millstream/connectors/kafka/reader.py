@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.connectors.dead_letters import BAD, MALFORMED, Rejection
 from millstream.connectors.file.rejections import Flaw
+from millstream.connectors.file.values import Column
+from millstream.connectors.kafka.changes import OPS, ChangeRows, record_times
 from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.envelopes import Envelopes
 from millstream.connectors.kafka.offsets import OffsetRange
+from millstream.connectors.kafka.settings import OP
+from millstream.connectors.kafka.upserts import Upserts
 from millstream.connectors.kafka.values import Decoder
+from millstream.connectors.work_items import CHANGE
 
 _HEADERS = pa.map_(pa.string(), pa.binary())
 
@@ -23,15 +31,9 @@ def _headers(messages: Sequence[Any]) -> pa.Array:
     return pa.array([list(dict(each).items()) if each else None for each in found], _HEADERS)
 
 
-def _times(messages: Sequence[Any]) -> pa.Array:
-    millis = (message.timestamp() for message in messages)
-    micros = [None if kind == 0 else time * 1000 for kind, time in millis]
-    return pa.array(micros, pa.int64()).cast(pa.timestamp("us", "UTC"))
-
-
 # System columns of a record: their SQL types, and how they are made.
 RECORD_COLUMNS: Mapping[str, tuple[str, Callable[[Sequence[Any]], pa.Array]]] = {
-    "_timestamp": ("TIMESTAMP", _times),
+    "_timestamp": ("TIMESTAMP", record_times),
     "_partition": ("INT", lambda found: pa.array([m.partition() for m in found], pa.int32())),
     "_offset": ("BIGINT", lambda found: pa.array([m.offset() for m in found], pa.int64())),
     "_key": ("BINARY", lambda found: pa.array([m.key() for m in found], pa.binary())),
@@ -41,10 +43,12 @@ RECORD_COLUMNS: Mapping[str, tuple[str, Callable[[Sequence[Any]], pa.Array]]] = 
 
 @dataclass(frozen=True, slots=True)
 class KafkaRecords:
-    """`skip`: continue if records were deleted before they were read."""
+    """`columns`: those of values. `skip`: continue if records were deleted before they were
+    read."""
 
     client: Client
-    decoder: Decoder
+    columns: tuple[Column, ...]
+    decoder: Decoder | Envelopes | Upserts
     skip: bool
     min_part_bytes: ClassVar[int] = 1 << 40  # a work item is read by one task
 
@@ -64,27 +68,42 @@ class KafkaRecords:
             yield self._rows(messages, wanted)
 
     def _rows(self, messages: Sequence[Any], wanted: Mapping[str, pa.DataType]) -> pa.RecordBatch:
-        values = [message.value() for message in messages]
-        decoded = self.decoder.decode(values)
-        named = {
-            column.name: array
-            for column, array in zip(self.decoder.columns, decoded.columns, strict=True)
-        }
+        decoder = self.decoder
+        is_changelog = isinstance(decoder, Envelopes | Upserts)
+        found = decoder.changes(messages) if is_changelog else _inserts(decoder, messages)
+        named = dict(zip((each.name for each in self.columns), found.columns, strict=True))
+        every = found.records.size == len(messages)
         for name in wanted:
-            if name.lower() in RECORD_COLUMNS:
-                named[name] = RECORD_COLUMNS[name.lower()][1](messages).cast(wanted[name])
-        bad = pa.nulls(len(values), pa.string())
-        if decoded.flaws:
-            texts: list[str | None] = [None] * len(values)
-            for row, flaw in decoded.flaws.items():
-                texts[row] = _rejection(messages[row], flaw).encode()
+            if name == CHANGE:
+                named[name] = pa.array(found.ops, pa.int8())
+            elif is_changelog and name.lower() == OP:
+                named[name] = pa.array(OPS).take(pa.array(found.ops))
+            elif name.lower() in RECORD_COLUMNS:
+                own = RECORD_COLUMNS[name.lower()][1](messages).cast(wanted[name])
+                named[name] = own if every else own.take(pa.array(found.records))
+        bad = pa.nulls(found.records.size, pa.string())
+        if found.flaws:
+            texts: list[str | None] = [None] * found.records.size
+            for row, flaw in found.flaws.items():
+                texts[row] = self._rejection(messages[found.records[row]], flaw).encode()
             bad = pa.array(texts, pa.string())
         arrays = [*(named[name] for name in wanted), bad]
         return pa.RecordBatch.from_arrays(arrays, [*wanted, BAD])
 
+    def _rejection(self, message: Any, flaw: Flaw) -> Rejection:
+        where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
+        value = message.value()
+        if value is None:
+            raw = None
+        elif self.decoder.is_binary:
+            raw = base64.b64encode(value).decode()
+        else:
+            raw = value.decode("utf-8", "replace")
+        return Rejection(MALFORMED, flaw.message, raw, flaw.column, flaw.value, where)
 
-def _rejection(message: Any, flaw: Flaw) -> Rejection:
-    where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
-    value = message.value()
-    raw = None if value is None else value.decode("utf-8", "replace")
-    return Rejection(MALFORMED, flaw.message, raw, flaw.column, flaw.value, where)
+
+def _inserts(decoder: Decoder, messages: Sequence[Any]) -> ChangeRows:
+    """The rows of a source that is no changelog."""
+    decoded = decoder.decode([message.value() for message in messages])
+    rows = np.arange(len(messages))
+    return ChangeRows(decoded.columns, rows, np.zeros(rows.size, np.int8), decoded.flaws)

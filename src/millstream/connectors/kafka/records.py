@@ -15,7 +15,7 @@ from typing import Any
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, TopicPartition
 
 from millstream.connectors.kafka import failures
-from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.client import Client, WaitNotice
 from millstream.connectors.kafka.failures import ClientErrors
 from millstream.connectors.kafka.offsets import OffsetRange
 
@@ -23,6 +23,7 @@ _CHUNK = 20_000  # records that are decoded at once
 _WAIT = 0.05  # seconds; records of the range are there, so this is for gaps at its end
 _CONSUMERS = 4  # that a worker keeps, with records that they have fetched ahead
 _QUERY = 10.0
+_LONG = 1.0  # seconds without records, after which the log says that the source waits
 _SETTINGS = {
     "group.id": "millstream",  # nothing is committed to it
     "enable.auto.commit": False,
@@ -55,6 +56,7 @@ class PartitionReader:
             self._seek(position)
         self.next = OFFSET_INVALID  # unless this range is read to its end
         heard_at = time.monotonic()
+        notice = WaitNotice(self.client.owner, self.client.address)
         while position < wanted.end:
             found = self._consumer.consume(min(_CHUNK, wanted.end - position), _WAIT)
             messages = []
@@ -73,7 +75,7 @@ class PartitionReader:
             if found:
                 heard_at = time.monotonic()
             else:
-                self._check(heard_at)
+                self._check(heard_at, notice)
         self.next = position
 
     def close(self) -> None:
@@ -108,8 +110,10 @@ class PartitionReader:
             self._consumer = Consumer(self.client.config(own))
         self._consumer.assign([TopicPartition(self.topic, self.partition, offset)])
 
-    def _check(self, heard_at: float) -> None:
+    def _check(self, heard_at: float, notice: WaitNotice) -> None:
         """Raises an error if waiting is in vain."""
+        if time.monotonic() - heard_at > _LONG:
+            notice.show()
         if rejected := self._client_errors.login_failure():
             raise failures.login_failed(self.client, rejected)
         if time.monotonic() - heard_at > self.client.retry:

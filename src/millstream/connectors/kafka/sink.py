@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -13,13 +13,18 @@ from pyspark.sql.types import BinaryType, DataType, MapType, StringType, StructT
 from millstream.connectors.file.csv_lines import LOCAL_PATTERN, ZONED_PATTERN
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.markers import DONE, Marker
+from millstream.connectors.kafka.schema_properties import FORMATS
+from millstream.connectors.kafka.settings import name_list
 from millstream.connectors.kafka.topics import Topic
+from millstream.connectors.kafka.value_columns import OP, json_column, value_column
 from millstream.connectors.kafka.writers import HEADERS, KEY, VALUE, KafkaOpener
 from millstream.connectors.sink import BatchId, Message
 from millstream.errors import PlanError, RunError
 from millstream.plan.nodes import SinkDef
 
-_OP = "_OP"
+if TYPE_CHECKING:
+    from millstream.connectors.kafka.sink_schema import SinkSchema
+
 _JSON = {
     "timestampFormat": ZONED_PATTERN,
     "timestampNTZFormat": LOCAL_PATTERN,
@@ -30,28 +35,42 @@ _JSON = {
 class KafkaSink:
     stable_tasks: ClassVar[bool] = True
 
-    def __init__(self, sink: SinkDef, client: Client) -> None:
+    def __init__(self, sink: SinkDef, client: Client, schema: SinkSchema | None = None) -> None:
         self._sink = sink
         self._topic = sink.option("topic")
         self._client = client
         self._exactly_once = sink.option("delivery", "exactly_once") == "exactly_once"
         self._marker: Marker | None = None
+        self._schema = schema
 
     @classmethod
     def opened(cls, sink: SinkDef, base: Path) -> KafkaSink:
         client = Client.of("sink", sink, base)
         # Errors of the cluster are known before the job starts.
         Topic(client, sink.option("topic"), client.connect).describe()
-        return cls(sink, client)
+        if sink.option("format").lower() not in FORMATS:
+            return cls(sink, client)
+        from millstream.connectors.kafka.sink_schema import SinkSchema  # JSON needs no packages
+
+        return cls(sink, client, SinkSchema.of(sink, base))
 
     def projection(self, schema: StructType, *, ansi: bool = True) -> dict[str, Column]:  # noqa: ARG002
         """Key, value and headers, which Spark computes of a query's rows."""
         headers = self._sink.option("headers.column")
         known = {field.name.lower(): field for field in schema}
-        beside = {headers.lower(), _OP.lower()}
+        beside = {headers.lower(), OP.lower()}
         columns = [F.col(_quoted(each.name)) for each in schema if each.name.lower() not in beside]
-        made = {VALUE: self._value(columns, changes=_OP.lower() in known)}
-        if keys := key_columns(self._sink):
+        form: dict[str, bool] = {
+            "changes": OP.lower() in known,
+            "upsert": self._sink.option("changelog", "upsert").lower() == "upsert",
+        }
+        if self._schema is None:
+            made = {VALUE: json_column(columns, _JSON, **form)}
+        else:
+            own = StructType([each for each in schema if each.name.lower() not in beside])
+            made = {VALUE: value_column(columns, **form)}
+            self._schema.check(own, **form)
+        if keys := name_list(self._sink.option("key.columns")):
             made[KEY] = _key([known[name.lower()].name for name in keys], schema)
         if headers:
             field = known[headers.lower()]
@@ -59,26 +78,12 @@ class KafkaSink:
             made[HEADERS] = F.col(_quoted(field.name))
         return made
 
-    def _value(self, columns: list[Column], *, changes: bool) -> Column:
-        value = F.to_json(F.struct(*columns), _JSON)
-        if not changes:
-            return value
-        deleted = F.col(_OP).isin("-D", "-U")
-        if self._sink.option("changelog", "upsert") == "upsert":
-            return F.when(~deleted, value)  # a tombstone
-        nothing = F.lit("null")
-        before, after = F.when(deleted, value), F.when(~deleted, value)
-        return F.concat(
-            *(F.lit('{"before":'), F.coalesce(before, nothing)),
-            *(F.lit(',"after":'), F.coalesce(after, nothing)),
-            *(F.lit(',"op":'), F.when(deleted, F.lit('"d"}')).otherwise(F.lit('"c"}'))),
-        )
-
     def begin(self, batch: BatchId) -> KafkaOpener:
         if self._exactly_once and self._marker is None:
             self._marker = Marker(self._client, self._topic, batch.writer, DONE)
             self._check_marker(batch)
-        return KafkaOpener(self._client, self._topic, self._exactly_once)
+        encoders = None if self._schema is None else self._schema.encoders()
+        return KafkaOpener(self._client, self._topic, self._exactly_once, encoders)
 
     def _check_marker(self, batch: BatchId) -> None:
         """Rejects a batch of which nobody can say whether an earlier run has written it."""
@@ -100,10 +105,6 @@ class KafkaSink:
             self._marker.commit(batch.batch)
 
     def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
-
-
-def key_columns(sink: SinkDef) -> list[str]:
-    return [name.strip() for name in sink.option("key.columns").split(",") if name.strip()]
 
 
 def _key(names: list[str], schema: StructType) -> Column:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from millstream.connectors.declared_columns import to_spark_schema
-from millstream.connectors.file.csv_files import CsvFiles
-from millstream.connectors.file.options import arrow_type, files_of
-from millstream.connectors.file.values import Column
+from millstream.connectors.file.options import arrow_type
 from millstream.connectors.kafka.checks import start_millis, start_offsets
 from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.decoders import decoders
 from millstream.connectors.kafka.range_stream import SETTINGS, KafkaRanges, StreamSettings
 from millstream.connectors.kafka.reader import RECORD_COLUMNS, KafkaRecords
+from millstream.connectors.kafka.settings import OP
 from millstream.connectors.kafka.topics import Topic
-from millstream.connectors.kafka.values import CsvValues, Decoder, JsonValues, RawValues
 from millstream.connectors.python_source import register
 from millstream.connectors.work_items import WorkStream
-from millstream.errors import PropertyError
 from millstream.plan import nodes
 from millstream.temporal import parse_span
 
@@ -30,11 +27,11 @@ def open_source(
     spark: SparkSession,
     source: nodes.Source,
     base: Path,
-    columns: Collection[str],  # noqa: ARG001
+    _: Collection[str],
 ) -> WorkStream:
     client = Client.of("source", source, base)
     schema = to_spark_schema(spark, source.columns)
-    decoder = _decoder(source, schema)
+    columns, decoder = decoders(source, schema, base)
     topic = source.option("topic")
     # Errors of the cluster are known before Spark starts to read.
     _, partitions = Topic(client, topic, client.connect).describe()
@@ -45,10 +42,11 @@ def open_source(
     schema = _with_record_columns(spark, schema)
     return WorkStream(
         stream.load(),
-        KafkaRecords(client, decoder, source.option("on.data.loss", "fail") == "skip"),
+        KafkaRecords(client, columns, decoder, source.option("on.data.loss", "fail") == "skip"),
         schema,
         {field.name: arrow_type(field.dataType) for field in schema},
         partitions=tuple(map(str, partitions)),
+        is_changelog=source.retracts,
     )
 
 
@@ -64,34 +62,9 @@ def _settings(source: nodes.Source, topic: str, tasks: int) -> StreamSettings:
     return StreamSettings(topic, tasks, limit, discovery, start)
 
 
-def _decoder(source: nodes.Source, schema: StructType) -> Decoder:
-    """Declared columns with the name of a system column are those of the record."""
-    own = StructType([each for each in schema if each.name.lower() not in RECORD_COLUMNS])
-    if source.option("format", "json") == "raw":
-        return RawValues((_raw_column(source, own),))
-    files = files_of(source, "/", own)
-    if isinstance(files, CsvFiles):
-        return CsvValues(files.columns, replace(files.form, multiline=False), files.nulls)
-    return JsonValues(files.columns)
-
-
-def _raw_column(source: nodes.Source, schema: StructType) -> Column:
-    kinds = [field.dataType.simpleString() for field in schema]
-    if len(kinds) != 1 or kinds[0] not in ("string", "binary"):
-        raise PropertyError(
-            "MS-PROP-KAFKA",
-            f"{source.name}: with 'format' = 'raw', one column is the value, and it is STRING or "
-            f"BINARY; there are {', '.join(schema.names) or 'none'}.",
-            fix="Declare one such column, and system columns of the record as you need them.",
-            place=source.place,
-        )
-    field = schema[0]
-    return Column(field.name, arrow_type(field.dataType), kinds[0].upper())
-
-
 def _with_record_columns(spark: SparkSession, schema: StructType) -> StructType:
     declared = {name.lower() for name in schema.names}
-    kinds = {name: kind for name, (kind, _) in RECORD_COLUMNS.items()}
+    kinds = {OP: "STRING"} | {name: kind for name, (kind, _) in RECORD_COLUMNS.items()}
     more = [nodes.Column(name, kind) for name, kind in kinds.items() if name not in declared]
     fields: list[StructField] = [*schema, *to_spark_schema(spark, more)]
     return StructType(fields)

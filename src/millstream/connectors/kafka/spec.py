@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from millstream.connectors.kafka.checks import check_columns, check_kafka, delivery_of
+from millstream.connectors.kafka.checks import (
+    check_columns,
+    check_kafka,
+    delivery_of,
+    retracts,
+    upsert_key,
+)
+from millstream.connectors.kafka.schema_properties import SCHEMA_PROPERTIES
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, CHARACTER, COUNT, DURATION, TEXT, TIMEOUT, one_of
 from millstream.temporal import OutputMode
@@ -23,10 +30,12 @@ SPEC = ConnectorSpec(
         Property("topic", TEXT, "The topic.", required="{name}"),
         Property(
             "format",
-            one_of("json", "csv", "raw"),
-            "How values are written; raw: the one column is the value.",
+            one_of("json", "avro", "protobuf", "csv", "raw"),
+            "How values are written; raw: the one column is the value. A sink writes JSON, Avro or "
+            "Protobuf.",
             default="json",
         ),
+        *SCHEMA_PROPERTIES,
         Property(
             "start",
             one_of("earliest", "latest", "timestamp", "offsets"),
@@ -75,7 +84,7 @@ SPEC = ConnectorSpec(
             "dd.MM.yyyy HH:mm:ss.",
             _SOURCE,
             default="iso8601",
-            formats=("json", "csv"),
+            formats=("json", "csv", "avro", "protobuf"),
         ),
         Property(
             "delimiter", CHARACTER, "The character between values.", _SOURCE, ",", formats=_CSV
@@ -115,8 +124,7 @@ SPEC = ConnectorSpec(
             "key.columns",
             TEXT,
             "Columns, separated by commas, that are the key of the record: one as text, several as "
-            "JSON.",
-            _SINK,
+            "JSON. Of a source, with 'changelog' = 'upsert'.",
         ),
         Property(
             "headers.column",
@@ -128,10 +136,9 @@ SPEC = ConnectorSpec(
         Property(
             "changelog",
             one_of("upsert", "debezium"),
-            "How results that change are written. upsert: the last row of a key, and a tombstone "
-            "for one that is deleted; debezium: before, after and op (c or d).",
-            _SINK,
-            default="upsert",
+            "How changes are written: upsert: the last row of a key, and a tombstone for one that "
+            "is deleted; debezium: before, after and op. A sink writes results that change as "
+            "upserts by default; a source without it has ordinary rows.",
         ),
         Property(
             "on.expired.marker",
@@ -184,6 +191,8 @@ SPEC = ConnectorSpec(
         ("_headers", "_headers"),
     ),
     pass_through=("kafka.",),
+    retracts=retracts,
+    upsert_key=upsert_key,
     check=check_kafka,
     check_columns=check_columns,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, Top
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from millstream.connectors.kafka import failures
-from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.client import Client, WaitNotice
 from millstream.connectors.kafka.failures import ClientErrors
 
 _ONE_TRY = 10.0  # seconds
@@ -75,7 +74,7 @@ class Topic:
 
     def _request(self, call: Callable[[], _T]) -> _T:
         begin = time.monotonic()
-        said = False
+        notice = WaitNotice(self.client.owner, self.client.address)
         while True:
             try:
                 return call()
@@ -90,7 +89,5 @@ class Topic:
                 raise failures.meaning(self.client, self.name, reason)
             if time.monotonic() - begin > self.patience:
                 raise failures.unavailable(self.client, self.patience, self._client_errors)
-            if not said:
-                said = True
-                print(f"{self.client.owner} waits for {self.client.address}.", file=sys.stderr)  # noqa: T201 -- Spark's log
+            notice.show()
             time.sleep(_PAUSE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,8 @@ from millstream.connectors.file.json_lines import JsonLines
 from millstream.connectors.file.rejections import Flaw, Rejections
 from millstream.connectors.file.values import Column
 
-_NO_VALUE = "the record has no value; it is a tombstone."
-_EMPTY = "the value is empty."
+NO_VALUE = "the record has no value; it is a tombstone."
+EMPTY = "the value is empty."
 _LINE_END = b"\x0b"  # instead of one where JSON has none: still malformed, and no second line
 Read = Callable[["Flaws", bytes], Iterator[pa.RecordBatch | None]]
 
@@ -36,6 +36,11 @@ class DecodedValues:
 
 class Decoder(Protocol):
     """Decodes values to the columns of a source."""
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether dead letters have values in Base64."""
+        ...
 
     @property
     def columns(self) -> Sequence[Column]: ...
@@ -63,6 +68,7 @@ class Flaws(Rejections):
 @dataclass(frozen=True, slots=True)
 class JsonValues:
     columns: tuple[Column, ...]
+    is_binary: ClassVar[bool] = False
 
     def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         return _by_lines(values, self.columns, _json_line, self._read)
@@ -77,6 +83,7 @@ class CsvValues:
     columns: tuple[Column, ...]
     form: CsvForm
     nulls: tuple[str, ...]
+    is_binary: ClassVar[bool] = False
 
     def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         return _by_lines(values, self.columns, _csv_line, self._read)
@@ -92,6 +99,7 @@ class RawValues:
     """The value as it is, in one column of STRING or BINARY."""
 
     columns: tuple[Column, ...]
+    is_binary: ClassVar[bool] = False
 
     def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         column = self.columns[0]
@@ -113,10 +121,32 @@ class RawValues:
         return DecodedValues([pa.array(texts, pa.string())], flaws)
 
 
+@dataclass(frozen=True, slots=True)
+class KeyText:
+    """The keys of records as text that is one column."""
+
+    column: Column
+    is_binary: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (self.column,)
+
+    def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
+        text = RawValues((Column(self.column.name, pa.string(), "STRING"),)).decode(values)
+        flaws = {row: Flaw("there is none.") for row, each in enumerate(values) if each is None}
+        column = self.column
+        found, unfit = column.convert_strings(text.columns[0])
+        flaws |= {
+            int(row): Flaw.of(column, text.columns[0][row].as_py()) for row in unfit.nonzero()[0]
+        }
+        return DecodedValues([found], flaws | text.flaws)
+
+
 def _json_line(value: bytes) -> bytes | Flaw:
     line = value.strip()
     if not line:
-        return Flaw(_EMPTY)
+        return Flaw(EMPTY)
     if b"\n" not in line:
         return line
     try:
@@ -129,7 +159,7 @@ def _json_line(value: bytes) -> bytes | Flaw:
 def _csv_line(value: bytes) -> bytes | Flaw:
     line = value.removesuffix(b"\n").removesuffix(b"\r")
     if not line:
-        return Flaw(_EMPTY)
+        return Flaw(EMPTY)
     if b"\n" in line or b"\r" in line:
         return Flaw("the value has more than one line.")
     return line
@@ -146,7 +176,7 @@ def _by_lines(
     lines: list[bytes] = []
     rows: list[int] = []  # of the lines
     for row, value in enumerate(values):
-        line = Flaw(_NO_VALUE) if value is None else line_of(value)
+        line = Flaw(NO_VALUE) if value is None else line_of(value)
         if isinstance(line, Flaw):
             flaws[row] = line
         else:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from confluent_kafka import KafkaException, Producer
@@ -22,6 +22,9 @@ from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.failures import ClientErrors
 from millstream.connectors.kafka.markers import Marker, waiting
 from millstream.connectors.sink import ORDER_KEY, Message, TaskId
+
+if TYPE_CHECKING:  # needs packages that JSON does not
+    from millstream.connectors.kafka.sink_schema import Encoders
 
 # Columns that Spark computes.
 KEY, VALUE, HEADERS = ORDER_KEY, "_ms_value", "_ms_headers"
@@ -47,6 +50,7 @@ class KafkaOpener:
     client: Client
     topic: str
     exactly_once: bool
+    encoders: Encoders | None = None  # None: values are text
 
     def open(self, task: TaskId) -> KafkaWriter:
         writer = KafkaWriter(self, task)
@@ -87,7 +91,20 @@ class KafkaWriter:
         if self._written:
             return
         for first in range(0, rows.num_rows, _CHUNK):
-            self._produce(list(_messages(rows.slice(first, _CHUNK))))
+            self._produce(list(_messages(self._encoded(rows.slice(first, _CHUNK)))))
+
+    def _encoded(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Encodes the values of rows."""
+        encoders = self.opener.encoders
+        if encoders is None:
+            return rows
+        names = rows.schema.names
+        if VALUE not in names:
+            values = encoders.encode(rows.to_struct_array(), is_main=False)
+            return pa.RecordBatch.from_arrays([pa.array(values, pa.binary())], [VALUE])
+        place = names.index(VALUE)
+        values = encoders.encode(rows.column(place), is_main=True)
+        return rows.set_column(place, VALUE, pa.array(values, pa.binary()))
 
     def close(self) -> Message:
         if not self._written:

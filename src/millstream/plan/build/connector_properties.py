@@ -25,11 +25,14 @@ _WHERE = {
 
 @dataclass(frozen=True, slots=True)
 class ConnectorProperties:
-    """A statement's connector, all its properties, and the options passed to the connector."""
+    """A statement's connector, all its properties, the options passed to the connector, whether
+    the rows of a source retract earlier rows, and the key by which they replace them."""
 
     spec: ConnectorSpec
     properties: dict[str, Property]
     options: tuple[tuple[str, str], ...]
+    retracts: bool = False
+    upsert_key: tuple[str, ...] = ()
 
 
 def validate_properties(
@@ -63,7 +66,9 @@ def validate_properties(
     _reject_other_formats(declared, spec)
     _require(declared, spec)
     options = _options(declared, spec)
-    return ConnectorProperties(spec, properties, tuple(options.items()))
+    retracts = spec.retracts is not None and spec.retracts(declared)
+    key = spec.upsert_key(declared) if spec.upsert_key is not None else ()
+    return ConnectorProperties(spec, properties, tuple(options.items()), retracts, key)
 
 
 def _declaration(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from millstream.errors import PlanError
 from millstream.plan.build.connector_properties import ConnectorProperties, validate_properties
 from millstream.plan.connectors import ConnectorRegistry, Role
-from millstream.plan.nodes import Column, SinkDef, Source
+from millstream.plan.nodes import OP, Column, SinkDef, Source
 from millstream.sql.statements import (
     ColumnDef,
     ComputedColumn,
@@ -42,9 +42,17 @@ def build_source_from(
         dead_letter=dead_letter.value if dead_letter else None,
         idle=_idle(properties, statement),
         max_ahead=_max_ahead(properties, statement),
-        system_columns=checked.spec.system_columns,
+        retracts=checked.retracts,
+        # The old value of a row would have the position and time of its change, not its own.
+        system_columns=() if checked.retracts else _system_columns(checked),
+        upsert_key=checked.upsert_key,
         place=statement.place,
     )
+
+
+def _system_columns(checked: ConnectorProperties) -> tuple[tuple[str, str], ...]:
+    op = ((OP, OP),) if checked.upsert_key else ()
+    return (*checked.spec.system_columns, *op)
 
 
 def _idle(properties: Mapping[str, Property], statement: CreateSource | CreateTable) -> int | None:

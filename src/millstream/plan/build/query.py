@@ -28,6 +28,7 @@ from millstream.plan.build.tables.versioned import (
     reject_current_version,
 )
 from millstream.plan.build.union import plan_union, queries_of_union
+from millstream.plan.build.upsert_source import latest_rows
 from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.expressions import Expression, join_with_and
 from millstream.plan.kinds import kind_of
@@ -358,6 +359,8 @@ class QueryPlanner:
             reject_current_version(version, item.name, table, place)
         node = table.source if table else self.lookup(item.name, place)
         name = node.name if isinstance(node, Source) else item.name
+        if isinstance(node, Source) and node.upsert_key:
+            node = latest_rows(node)
         return Relation(item.alias or item.name, name, node, place)
 
 

@@ -14,7 +14,16 @@ from millstream.errors import Place, PlanError
 from millstream.plan.expressions import column, template
 from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import WINDOW_TIME, Column, Output, Select, Source, TableJoin, UnionAll
+from millstream.plan.nodes import (
+    OP,
+    WINDOW_TIME,
+    Column,
+    Output,
+    Select,
+    Source,
+    TableJoin,
+    UnionAll,
+)
 from millstream.plan.nodes.traversal import Stateless
 from millstream.plan.reject import not_supported
 from millstream.suggestions import same
@@ -28,8 +37,9 @@ _SOURCE_COLUMNS = {
     "_offset": "BIGINT",
     "_key": "BINARY",
     "_headers": "MAP<STRING, BINARY>",
+    OP: "STRING",
 }
-_KAFKA_COLUMNS = tuple(name for name in _SOURCE_COLUMNS if name != TIMESTAMP)
+_RECORD_COLUMNS = tuple(name for name in _SOURCE_COLUMNS if name not in (TIMESTAMP, OP))
 
 
 def time_of(node: Source | Select) -> str | None:
@@ -51,6 +61,11 @@ def _has_window_time(node: Select) -> bool:
     if isinstance(below, Source | UnionAll):
         return False
     return kind_of(below).has_window_time(below)
+
+
+def source_column_type(name: str) -> str:
+    """Returns the type of a system column that a connector declares."""
+    return _SOURCE_COLUMNS[name]
 
 
 def system_column(node: Source | Select, name: str) -> Column | None:
@@ -136,11 +151,13 @@ def missing_system_column_error(
             fix="Add a time column to the source." if by else f"Select {name} in that query.",
             place=place,
         )
-    if lower in _KAFKA_COLUMNS:
+    if lower in _RECORD_COLUMNS:
         return PlanError(
             "MS-PLAN-SYSTEM-COLUMN",
-            f"{name} is a column of Kafka records, and {stream} does not read from Kafka.",
-            fix="Remove it.",
+            f"{name} is a system column of records and changes, and {stream} does not have it.",
+            fix="Declare the column _OP STRING in it, so that changes are ordinary rows."
+            if isinstance(node, Source) and node.retracts
+            else "Remove it.",
             place=place,
         )
     return not_supported(f"the system column {name}", place) if lower == "_op" else None

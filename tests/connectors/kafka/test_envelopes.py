@@ -1,0 +1,130 @@
+"""Envelopes of Debezium become the rows that plain Python finds in them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.connectors.kafka.change_rows import COLUMNS, ZONED, Message, shown, text
+from tests.connectors.kafka.formats.records import avro, avro_schema
+
+from millstream.connectors.file.values import Column, Epoch
+from millstream.connectors.kafka.envelopes import Envelopes, envelope_columns
+from millstream.connectors.kafka.formats.record_values import RecordValues
+from millstream.connectors.kafka.values import JsonValues
+
+JSON = JsonValues(envelope_columns(COLUMNS, is_json=True))
+ROW = st.fixed_dictionaries(
+    {"id": st.none() | st.text(max_size=3), "n": st.none() | st.integers(-5, 5)}
+)
+ENVELOPES = st.fixed_dictionaries(
+    {
+        "before": st.none() | ROW,
+        "after": st.none() | ROW,
+        "op": st.sampled_from(["c", "r", "u", "d", "t", None]),
+    }
+)
+RECORDS = st.lists(
+    st.none() | ENVELOPES | st.builds(lambda envelope: {"payload": envelope}, ENVELOPES), max_size=8
+)
+
+
+def oracle(records: list[Any], *, old_values: bool) -> list[tuple[object, ...]]:
+    """What the records mean; None for a record that is malformed."""
+    found: list[tuple[object, ...]] = []
+    for place, record in enumerate(records):
+        if record is None:
+            continue
+        envelope = record.get("payload") or record
+        op = envelope["op"]
+        before, after = (
+            None if side is None else (side["id"], side["n"])
+            for side in (envelope["before"], envelope["after"])
+        )
+        if op in ("c", "r") and after is not None:
+            found.append(("+I", place, after))
+        elif op == "u" and after is not None and (before is not None or not old_values):
+            found += [("-U", place, before)] if old_values else []
+            found.append(("+U", place, after))
+        elif op == "d" and before is not None:
+            found.append(("-D", place, before))
+        else:
+            found.append(("+I", place, None))
+    return found
+
+
+@pytest.mark.parametrize("old_values", [True, False])
+@given(records=RECORDS)
+def test_envelopes_are_the_changes_that_they_describe(old_values: bool, records: list[Any]) -> None:
+    found = Envelopes(COLUMNS, JSON, old_values).changes([text(each) for each in records])
+    rows = [(op, record, None if isinstance(row, str) else row) for op, record, row in shown(found)]
+    assert rows == oracle(records, old_values=old_values)
+
+
+def test_an_envelope_without_what_its_op_needs_is_a_flaw() -> None:
+    row = {"id": "a", "n": 1}
+    records = [
+        {"before": None, "after": row, "op": "u"},
+        {"before": None, "after": None, "op": "d"},
+        {"before": row, "after": None, "op": "c"},
+        {"before": None, "after": row, "op": "x"},
+        {"before": None, "after": row, "op": "c"},
+    ]
+    found = shown(Envelopes(COLUMNS, JSON, True).changes([*map(text, records), Message(b"{")]))
+    no_old = "has no before; PostgreSQL needs ALTER TABLE … REPLICA IDENTITY FULL."
+    assert [row for _, _, row in found[:5]] == [
+        f"the envelope of update {no_old}",
+        f"the envelope of delete {no_old}",
+        "the envelope has op c and no after.",
+        "the op of the envelope is 'x', and not c, r, u or d.",
+        ("a", 1),
+    ]
+    assert str(found[5][2]).startswith("the value is not valid JSON")
+
+
+def test_times_and_bytes_in_envelopes_are_converted() -> None:
+    columns = (
+        Column("t", ZONED, "TIMESTAMP", Epoch.MILLIS),
+        Column("b", pa.binary(), "BINARY", Epoch.MILLIS),
+    )
+    decoder = Envelopes(columns, JsonValues(envelope_columns(columns, is_json=True)), True)
+    records = [
+        {"before": None, "after": {"t": 1000, "b": "YQ=="}, "op": "c"},
+        {"before": None, "after": {"t": 2**62, "b": None}, "op": "c"},
+        {"before": None, "after": {"t": None, "b": "?"}, "op": "c"},
+    ]
+    assert shown(decoder.changes([*map(text, records)])) == [
+        ("+I", 0, (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), b"a")),
+        ("+I", 1, f"column t: '{2**62}' is not a TIMESTAMP (timestamp.format epoch_millis)."),
+        ("+I", 2, "column b: '?' is not a BINARY."),
+    ]
+    # One that does not fit rejects its record, of which nothing is retracted then.
+    wrong = {"before": {"t": 1, "b": None}, "after": {"t": 2**62, "b": None}, "op": "u"}
+    assert [op for op, *_ in shown(decoder.changes([text(wrong)]))] == ["+I"]
+    iso = (Column("t", ZONED, "TIMESTAMP"),)
+    decoder = Envelopes(iso, JsonValues(envelope_columns(iso, is_json=True)), True)
+    record = {"before": None, "after": {"t": "2026-01-15T10:00:00Z"}, "op": "r"}
+    assert shown(decoder.changes([text(record)])) == [
+        ("+I", 0, (datetime(2026, 1, 15, 10, tzinfo=UTC),))
+    ]
+
+
+def test_envelopes_may_be_avro() -> None:
+    row = {
+        "type": "record",
+        "name": "Row",
+        "fields": [{"name": "id", "type": "string"}, {"name": "n", "type": "int"}],
+    }
+    schema = avro_schema(("before", ["null", row]), ("after", ["null", "Row"]), ("op", "string"))
+    values = RecordValues(envelope_columns(COLUMNS, is_json=False), False, schema, None, False)
+    update = {"before": {"id": "a", "n": 1}, "after": {"id": "a", "n": 2}, "op": "u"}
+    messages = [Message(avro(schema, update)), Message(None), Message(b"\1")]
+    assert shown(Envelopes(COLUMNS, values, True).changes(messages)) == [
+        ("-U", 0, ("a", 1)),
+        ("+U", 0, ("a", 2)),
+        ("+I", 2, "the value is not a record of its Avro schema."),
+    ]
