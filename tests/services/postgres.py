@@ -30,6 +30,7 @@ _SETTINGS = {
     "fsync": "off",  # the server dies in tests, the machine does not
     "max_connections": "50",
     "log_statement": "all",
+    "wal_level": "logical",
 }
 
 

@@ -22,6 +22,7 @@ from pyspark.sql.types import StructType
 ITEM = "path"  # the column of a work item's name
 PARTITION = "_ms_partition"  # the column of the source partition that a work item is part of
 PART = "_ms_part"
+CHANGE = "_ms_change"  # of a changelog: how a row changes it, INSERT to DELETE of `kernels.core`
 MAX_PARTS = 8  # of an item; a task reads a part
 
 
@@ -103,6 +104,7 @@ class WorkStream:
         partitions: The partitions that are known when the source is opened; None if it has none.
             The watermark waits for all of them (docs/03-time-and-watermarks.md).
             Partitions may be added while the query runs.
+        is_changelog: Whether the reader can read the column CHANGE, because rows are changes.
     """
 
     items: DataFrame
@@ -112,6 +114,7 @@ class WorkStream:
     sample: str | None = None
     check: ItemCheck | None = None
     partitions: tuple[str, ...] | None = None
+    is_changelog: bool = False
 
     @property
     def reported(self) -> ReportedItems | None:

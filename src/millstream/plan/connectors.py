@@ -37,6 +37,7 @@ class Delivery(StrEnum):
     NONE = "none"  # rows are not stored
 
 
+CHECKPOINT = "checkpoint"  # the option of a source that knows its checkpoint
 ANY_ROLE = (Role.SOURCE, Role.TABLE, Role.SINK)
 PATH = PropertyType(
     "a path or URL", TEXT.accepts
@@ -114,6 +115,9 @@ class ConnectorSpec:
         watchable: Whether a table has changed is known without reading it.
         system_columns: System columns of its source: name, and the column or struct field of the
             stream that it is, such as `_metadata.file_modification_time`.
+        retracts: Whether a source's rows are changes that retract earlier rows: the stream then has
+            the column CHANGE (`connectors/work_items.py`) and no system columns.
+        knows_checkpoint: Its source gets the option CHECKPOINT: what identifies the checkpoint.
         in_sql: False if only the Python API uses it.
         pass_through: Properties with these prefixes go to the implementation unchecked.
         resolve: Returns the name of the connector that serves a statement, for a connector that
@@ -144,6 +148,8 @@ class ConnectorSpec:
     refreshable: bool = True
     watchable: bool = False
     system_columns: tuple[tuple[str, str], ...] = ()
+    retracts: Callable[[ConnectorStatement], bool] | None = None
+    knows_checkpoint: bool = False
     in_sql: bool = True
     pass_through: tuple[str, ...] = ()
     resolve: Callable[[ConnectorStatement], str] | None = None

@@ -199,9 +199,10 @@ def operator_identities(query: Query) -> tuple[Document, ...]:
     operators = query_operators(query)
     found = [_describe_operator(operator, Role.STATE) for operator in operators]
     for output in query.outputs:
-        if can_retract(output.root):
+        upstream = upstream_of(output.root)
+        if upstream.retracts and isinstance(upstream, Operator):
             result = describe_fields(output.root, Role.STATE)
-            document = found[operators.index(cast("Operator", upstream_of(output.root)))]
+            document = found[operators.index(upstream)]
             document.setdefault("results", []).append(result)
     return tuple(found)
 

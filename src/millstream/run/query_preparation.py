@@ -4,7 +4,7 @@ sinks."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +18,7 @@ from millstream.engine.compile.scan_rows import rows_of
 from millstream.engine.runtime.session import native_session, partitions
 from millstream.engine.shuffle.control_stream import announce_partitions
 from millstream.plan.build.query_groups import choose_query_engine
-from millstream.plan.connectors import ConnectorRegistry
+from millstream.plan.connectors import CHECKPOINT, ConnectorRegistry
 from millstream.plan.facts.output_groups import query_operators, query_sources
 from millstream.plan.facts.side_outputs import queries_with_dead_letters
 from millstream.plan.facts.used_columns import used_columns
@@ -107,7 +107,9 @@ class QueryPreparation:
         FileLog(checkpoint.spark).remove_unplanned()
         first_batch = checkpoint.next_batch
         sources = {
-            source.name: self._rows(spark, source, self._columns_of(query, source))
+            source.name: self._rows(
+                spark, self._with_checkpoint(source, checkpoint), self._columns_of(query, source)
+            )
             for source in query_sources(query)
         }
         for name, rows in sources.items():
@@ -175,6 +177,11 @@ class QueryPreparation:
         if given is not None:
             return given
         return rows_of(open_source(self.connectors, spark, source, self.base, columns), columns)
+
+    def _with_checkpoint(self, source: Source, checkpoint: Checkpoint) -> Source:
+        if not self.connectors[source.connector].knows_checkpoint:
+            return source
+        return replace(source, options=(*source.options, (CHECKPOINT, checkpoint.uuid)))
 
 
 def _shared_late_operators(queries: Sequence[QueryToOpen]) -> dict[str, list[CompiledOperator]]:

@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StringType
 
 from millstream.connectors.deferred_frame import DeferredFrame
+from millstream.connectors.work_items import CHANGE
 from millstream.engine.compile.expressions import spark_column
 from millstream.engine.compile.input_columns import NOTHING, Field
 from millstream.engine.compile.stateless import StreamFrame, spark_errors
@@ -22,7 +23,7 @@ from millstream.engine.processor.late_output import (
     LateColumn,
     LateTable,
 )
-from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD, ROW_KIND
+from millstream.engine.shuffle.column_names import MAIN, ORIGIN, PAYLOAD, ROW_KIND
 from millstream.engine.shuffle.types import from_packet
 from millstream.kernels.core.kernel import OP
 from millstream.plan.expressions import Expression

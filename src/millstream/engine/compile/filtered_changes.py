@@ -18,8 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from millstream.connectors.work_items import CHANGE
 from millstream.engine.scan.loop import KEEP
-from millstream.engine.shuffle.column_names import CHANGE, OUTPUT
+from millstream.engine.shuffle.column_names import OUTPUT
 from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 Ops = npt.NDArray[np.int8]

@@ -10,12 +10,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, MapType, TimestampType
 
 from millstream.connectors.dead_letters import BAD
-from millstream.connectors.work_items import PARTITION
+from millstream.connectors.work_items import CHANGE, PARTITION
 from millstream.engine.compile.packet_columns import PackedInput, PacketColumn, PacketColumnBuilder
 from millstream.engine.compile.stateless import StreamFrame, source_of
 from millstream.engine.processor.watermarks import InputSpec
 from millstream.engine.scan.loop import KEEP
-from millstream.engine.shuffle.column_names import CHANGE, NOW, ORIGIN, PAYLOAD, ROW_KIND, Kind
+from millstream.engine.shuffle.column_names import NOW, ORIGIN, PAYLOAD, ROW_KIND, Kind
 from millstream.engine.shuffle.format import PROGRESS
 from millstream.engine.shuffle.key_groups import labels
 from millstream.engine.shuffle.packer import PackerSpec

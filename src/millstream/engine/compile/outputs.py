@@ -20,10 +20,10 @@ from pyspark.sql.types import StringType, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection, dead_letters
 from millstream.connectors.sink import DRIVER
+from millstream.connectors.work_items import CHANGE
 from millstream.engine.compile.stateless import StreamFrame
 from millstream.engine.processor.routing import BAD_RECORD, BatchReport
 from millstream.engine.shuffle.column_names import (
-    CHANGE,
     INPUTS,
     LATE,
     MAIN,

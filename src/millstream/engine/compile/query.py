@@ -105,7 +105,7 @@ def compile_query(
         )
     (output,) = query.outputs
     if not query_operators(query):
-        return _stateless(output.root, read, steps)
+        return _stateless(output, read, steps)
     if engine is Engine.NATIVE:
         return _native(output.root, read, messages)
     return _columnar(output, columnar)
@@ -137,15 +137,19 @@ def _native(
 
 
 def _stateless(
-    root: Select, sources: Mapping[str, DeferredFrame], tables: TableJoinCompiler
+    output: Pipeline, sources: Mapping[str, DeferredFrame], tables: TableJoinCompiler
 ) -> CompiledQuery:
-    (source,) = sources_of(root)
-    rows = compile_stateless(root, source, sources, tables)
+    (source,) = sources_of(output.root)
+    rows = compile_stateless(output.root, source, sources, tables)
+    is_data_row, visible_columns, stream = rows.is_data_row, rows.visible_columns, rows.frame
+    if rows.is_changelog:
+        is_data_row, visible_columns = in_output_mode(rows, output.mode)
+        stream = with_change_kinds(stream) if rows.filtered else stream
     reader = OutputReader(
-        rows.is_data_row,
-        rows.visible_columns,
+        is_data_row,
+        visible_columns,
         has_side_rows=rows.has_side_rows,
         has_bad_records=rows.has_bad_records,
         source=source.name,
     )
-    return CompiledQuery(rows.frame, reader)
+    return CompiledQuery(stream, reader)

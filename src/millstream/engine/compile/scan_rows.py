@@ -8,11 +8,12 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import ByteType, StringType, StructField, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.work_items import (
+    CHANGE,
     ITEM,
     MAX_PARTS,
     PARTITION,
@@ -33,12 +34,13 @@ def rows_of(
     opened: DataFrame | DeferredFrame | WorkStream, columns: Collection[str]
 ) -> DeferredFrame | DataFrame:
     """Returns an opened source as rows; those of work items have the given columns, BAD and, if the
-    source has partitions, PARTITION."""
+    source has partitions, PARTITION; of a changelog, also CHANGE."""
     if not isinstance(opened, WorkStream):
         return opened
     stream = opened
     fields = [field for field in stream.schema if field.name in columns]
-    schema = StructType([*fields, StructField(BAD, StringType())])
+    change = [StructField(CHANGE, ByteType())] if stream.is_changelog else []
+    schema = StructType([*fields, *change, StructField(BAD, StringType())])
     if stream.partitions is not None:
         schema.add(PARTITION, StringType())
     return DeferredFrame(lambda: _frame(stream, schema), schema, origin=stream)
@@ -48,6 +50,8 @@ def _frame(stream: WorkStream, schema: StructType) -> DataFrame:
     """Reads large items in parts, with all cores."""
     cores = stream.items.sparkSession.sparkContext.defaultParallelism
     wanted = {name: type_ for name, type_ in stream.types.items() if name in schema.names}
+    if stream.is_changelog:
+        wanted[CHANGE] = pa.int8()
     size = stream.reader.size_of(stream.sample, wanted) if stream.sample else 0
     least = max(1, stream.reader.min_part_bytes // _SMALLER_PARTS)
     parts = max(1, min(cores, MAX_PARTS, size // least))

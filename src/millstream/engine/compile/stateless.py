@@ -19,14 +19,14 @@ from millstream.connectors.dead_letters import BAD
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.file.names import to_reader_type
 from millstream.connectors.row_errors import raise_error
-from millstream.connectors.work_items import PARTITION
+from millstream.connectors.work_items import CHANGE, PARTITION
 from millstream.engine.compile.expressions import find_column, referenced_column, spark_column
 from millstream.engine.compile.file_streams import FileStream
 from millstream.engine.compile.pushdown import scan_predicate
 from millstream.engine.scan.loop import KEEP
 from millstream.engine.scan.predicates import ScanPredicate
 from millstream.engine.scan.window_bounds import WindowBound
-from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD, ROW_KIND
+from millstream.engine.shuffle.column_names import MAIN, ORIGIN, PAYLOAD, ROW_KIND
 from millstream.errors import PlanError
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import explode_call
@@ -126,13 +126,15 @@ def compile_stream(
     if isinstance(node, Source):
         rows = sources[node.name]
         read = files(node.name, rows) if files else None
-        own = {name: name for name in rows.types if name not in {BAD, PARTITION}}
+        own = {name: name for name in rows.types if name not in {BAD, PARTITION, CHANGE}}
         has_bad_records, partitioned = BAD in rows.types, PARTITION in rows.types
+        is_changelog = CHANGE in rows.types
         return StreamFrame(
             rows,
             has_bad_records=has_bad_records,
             partitioned=partitioned,
-            files=read,
+            is_changelog=is_changelog,
+            files=None if is_changelog else read,
             file_columns=own,
         )
     below = node.input

@@ -44,7 +44,6 @@ ROW_KIND, ORIGIN, PAYLOAD = (
     "_ms_origin",
     "_ms_payload",
 )  # of side rows among rows
-CHANGE = "_ms_change"  # of rows of a changelog between operators: INSERT, BEFORE, AFTER or DELETE
 OUTPUT = "_ms_output"  # in a query with several outputs: the number of the one that a row is for
 
 MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3

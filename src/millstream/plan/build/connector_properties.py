@@ -26,11 +26,13 @@ _WHERE = {
 
 @dataclass(frozen=True, slots=True)
 class ConnectorProperties:
-    """A statement's connector, all its properties, and the options passed to the connector."""
+    """A statement's connector, all its properties, the options passed to the connector, and whether
+    the rows of a source retract earlier rows."""
 
     spec: ConnectorSpec
     properties: dict[str, Property]
     options: tuple[tuple[str, str], ...]
+    retracts: bool = False
 
 
 def validate_properties(
@@ -57,7 +59,8 @@ def validate_properties(
     _reject_other_formats(declared, spec)
     _require(declared, spec)
     options = _options(declared, spec)
-    return ConnectorProperties(spec, properties, tuple(options.items()))
+    retracts = spec.retracts is not None and spec.retracts(declared)
+    return ConnectorProperties(spec, properties, tuple(options.items()), retracts)
 
 
 def _declaration(

@@ -42,7 +42,9 @@ def build_source_from(
         dead_letter=dead_letter.value if dead_letter else None,
         idle=_idle(properties, statement),
         max_ahead=_max_ahead(properties, statement),
-        system_columns=checked.spec.system_columns,
+        retracts=checked.retracts,
+        # The old value of a row would have the position and time of its change, not its own.
+        system_columns=() if checked.retracts else checked.spec.system_columns,
         place=statement.place,
     )
 

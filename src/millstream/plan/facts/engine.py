@@ -103,6 +103,8 @@ def _has_computed_time(operator: Operator, sources: tuple[Source, ...]) -> bool:
 
 
 def _native_source_limitation(sources: tuple[Source, ...]) -> str:
+    if any(source.retracts for source in sources):
+        return "Spark's operators do not subtract the old values of a changelog"
     if any(source.idle is not None for source in sources):
         return "Spark's watermark waits for an idle source; it has no 'idle.timeout'"
     if any(source.watermark and source.watermark.every > 1 for source in sources):

@@ -31,6 +31,9 @@ class Source:
     idle: OutputOnly[Micros | None] = None
     # how far event time can be ahead of processing time; 0: no limit, None: the run's default
     max_ahead: OutputOnly[Micros | None] = None
+    # Whether its rows are changes, some of which retract earlier rows. Operators over changes
+    # declare that their state depends on it.
+    retracts: Neither[bool] = False
     # Name and SQL of system columns that the connector declares.
     system_columns: Neither[tuple[tuple[str, str], ...]] = field(default=(), compare=False)
     place: Neither[Place | None] = field(default=None, compare=False)

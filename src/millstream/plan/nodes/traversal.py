@@ -82,8 +82,7 @@ def sources_of(node: Node) -> tuple[Source, ...]:
 
 def can_retract(node: Node) -> bool:
     """Returns whether a stream can retract rows. Stateless steps pass retractions on."""
-    found = upstream_of(node)
-    return not isinstance(found, Source) and found.retracts
+    return upstream_of(node).retracts
 
 
 def upstream_of(node: Node) -> Source | UnionAll | Operator:

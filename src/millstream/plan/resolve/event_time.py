@@ -76,7 +76,9 @@ def _fix(fix: TimeFix, name: str) -> str:
 def retraction_fix(node: Source | Select, name: str) -> str:
     """Returns a fix for a stream that must not retract rows."""
     below = upstream_of(node)
-    if not isinstance(below, Source | UnionAll) and not kind_of(below).has_change_key:
+    if isinstance(below, Source):
+        return f"Declare the column _OP STRING in {below.name}, so that changes are ordinary rows"
+    if not isinstance(below, UnionAll) and not kind_of(below).has_change_key:
         return _fix(TimeFix.BOUND, name)
     return f"Write EMIT FINAL in {query_phrase(name)}, with a WINDOW and no 'window.lateness'"
 
