@@ -40,7 +40,8 @@ class Change:
         if self.kind == "relation":
             return encoder.relation(self.oid, *OIDS[self.oid], COLUMNS)
         sent = [
-            UNCHANGED if number in self.unchanged else value for number, value in enumerate(self.new)
+            UNCHANGED if number in self.unchanged else value
+            for number, value in enumerate(self.new)
         ]
         return encoder.update(self.oid, self.old, sent)
 
@@ -125,7 +126,11 @@ def test_a_truncated_table_is_an_error_unless_it_is_ignored_or_another_one() -> 
         encoder.relation(2, "public", "others", ["id"]),
     ]
     with pytest.raises(TruncatedError) as raised:
-        list(ChangeDecoder("public", "orders", ("id",), 0, 100).decode([*first, encoder.truncate(2, 1)]))
+        list(
+            ChangeDecoder("public", "orders", ("id",), 0, 100).decode(
+                [*first, encoder.truncate(2, 1)]
+            )
+        )
     assert raised.value.lsn == 7
     list(ChangeDecoder("public", "orders", ("id",), 0, 100).decode([*first, encoder.truncate(2)]))
     list(ChangeDecoder("public", "orders", ("id",), 8, 100).decode([*first, encoder.truncate(1)]))

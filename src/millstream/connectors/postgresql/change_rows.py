@@ -85,30 +85,37 @@ class ChangeReader:
                 yield from decoder.decode(messages)
 
     def _messages(self, end: int) -> Iterator[list[bytes]]:
-        fetched, count = 0, _MESSAGES
-        until = time.monotonic() + self.target.retry_seconds
+        fetched, limit = 0, self.target.retry_seconds
+        until = time.monotonic() + limit
         while True:
             try:
-                with Session(self.target).take() as connection, connection.transaction():
-                    cursor = self._cursor(connection, end)
-                    if fetched:
-                        cursor.scroll(fetched)
-                    while found := cursor.fetchmany(count):
-                        messages = [row[0] for row in found]
-                        yield messages
-                        fetched += len(messages)
-                        size = sum(map(len, messages)) // len(messages)
-                        count = max(1, min(_MESSAGES, _BLOCK // max(1, size)))
-                        until = time.monotonic() + self.target.retry_seconds
-                return
+                for messages in self._attempt(end, fetched):
+                    yield messages
+                    fetched += len(messages)
+                    until = time.monotonic() + limit
             except psycopg.Error as error:
                 reason = self.target.translate(error)
                 if not isinstance(reason, UnavailableError):
                     raise reason from None
+            else:
+                return
             # An earlier attempt may still read the slot.
             if time.monotonic() > until:
-                raise self.target.unavailable(str(reason), self.target.retry_seconds) from None
+                raise self.target.unavailable(str(reason), limit)
             time.sleep(_PAUSE)
+
+    def _attempt(self, end: int, fetched: int) -> Iterator[list[bytes]]:
+        """Yields blocks of messages after the first `fetched`."""
+        count = _MESSAGES
+        with Session(self.target).take() as connection, connection.transaction():
+            cursor = self._cursor(connection, end)
+            if fetched:
+                cursor.scroll(fetched)
+            while found := cursor.fetchmany(count):
+                messages = [row[0] for row in found]
+                yield messages
+                size = sum(map(len, messages)) // len(messages)
+                count = max(1, min(_MESSAGES, _BLOCK // max(1, size)))
 
     def _cursor(self, connection: Connection, end: int) -> psycopg.ServerCursor[tuple[Any, ...]]:
         prepare(connection)

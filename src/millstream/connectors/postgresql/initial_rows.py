@@ -3,10 +3,11 @@
 The server forgets the snapshot of a slot's creation when the connection ends. A batch that is run
 again after a crash must read the same rows, so they are reconstructed from the present ones:
 
-    rows at the slot's creation = present rows - rows of changed keys + old rows of their first change
+    rows at the slot's creation = present rows of keys that have not changed since then
+                                + old rows of the first change of each other key
 
-The slot has all changes since its creation, and each has its old row. Which of them the present rows
-contain is known from the snapshot of the transaction that reads them.
+The slot has all changes since its creation, and each has its old row. Which of them the present
+rows contain is known from the snapshot of the transaction that reads them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ class InitialRows:
                 changed = self._changed(columns, names, snapshot, end)
                 keys = changed.select(table.key)
                 for block in copy_blocks(connection, table, names, sql.SQL("true")):
-                    present = pl.DataFrame(dict(zip(names, map(pl.Series, block.columns), strict=True)))
+                    present = pl.DataFrame(
+                        dict(zip(names, map(pl.Series, block.columns), strict=True))
+                    )
                     yield self._built(columns, present.join(keys, on=table.key, how="anti"))
                 connection.execute("COMMIT")
         except psycopg.Error as error:

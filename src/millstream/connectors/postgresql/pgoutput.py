@@ -54,7 +54,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """The transaction of a change. `lsn` is the position of its commit, `time` is in microseconds."""
+    """The transaction of a change: position and time (in microseconds) of its commit."""
 
     lsn: int
     time: int
@@ -160,7 +160,9 @@ class ChangeDecoder:
                 self._relation = found
         elif self.start <= lsn < self.end and not self.ignores_truncate:
             (count,) = struct.unpack_from(">i", message, 1)
-            if self._relation and self._relation.oid in struct.unpack_from(f">{count}I", message, 6):
+            if self._relation and self._relation.oid in struct.unpack_from(
+                f">{count}I", message, 6
+            ):
                 raise TruncatedError(lsn)
 
     def _changes(
@@ -240,9 +242,7 @@ def _text(message: bytes, place: int) -> tuple[str, int]:
     return message[place:end].decode(), end + 1
 
 
-def _read_rows(
-    block: Bytes, starts: Ints, relation: Relation
-) -> tuple[tuple[Values, ...], Ints]:
+def _read_rows(block: Bytes, starts: Ints, relation: Relation) -> tuple[tuple[Values, ...], Ints]:
     """Returns the columns of rows that begin at `starts`, and where the rows end."""
     place = starts + 2  # after the number of columns
     columns = []

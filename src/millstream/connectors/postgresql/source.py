@@ -45,7 +45,9 @@ def open_source(
     }
     session = Session(target)
     # Errors of the server are known before Spark starts to read.
-    found = session.run(lambda each: _prepare(target, each, source, types), target.connect_seconds)
+    found = session.run(
+        lambda each: prepare_source(target, each, source, types), target.connect_seconds
+    )
     session.close()
     data_source: type[ItemSource] = RangeSource
     if source.option("mode") in _SOURCES:
@@ -65,14 +67,16 @@ _SOURCES: dict[str, type[ItemSource]] = {SNAPSHOT: PageSource, CDC: ChangeSource
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class PreparedSource:
+    """What the driver and executors need to read a table."""
+
     settings: StreamSettings
     reader: PostgresReader
 
 
-def _prepare(
+def prepare_source(
     target: Target, connection: Connection, source: nodes.Source, types: dict[str, pa.DataType]
-) -> _Prepared:
+) -> PreparedSource:
     table = describe_table(target, connection, types)
     mode, publication, column, kind = source.option("mode"), "", "", ""
     if mode == CDC:
@@ -92,7 +96,7 @@ def _prepare(
     )
     ignores_truncate = source.option("on.truncate", "fail").lower() == "ignore"
     reader = PostgresReader(target, table, publication, ignores_truncate, column, kind)
-    return _Prepared(settings, reader)
+    return PreparedSource(settings, reader)
 
 
 def _incremental_column(

@@ -127,8 +127,8 @@ class RangeStream(ItemStream):
             statement = text.format(column, sql.SQL(given.table), condition)
         else:
             text = sql.SQL(
-                "SELECT max(v)::text FROM (SELECT {0} AS v FROM {1} WHERE {2} ORDER BY {0} LIMIT {3})"
-                " AS rows"
+                "SELECT max(v)::text FROM"
+                " (SELECT {0} AS v FROM {1} WHERE {2} ORDER BY {0} LIMIT {3}) AS rows"
             )
             table = sql.SQL(given.table)
             statement = text.format(column, table, condition, sql.Literal(most))

@@ -150,8 +150,8 @@ class Target:
         return RunError(
             "MS-RUN-POSTGRESQL-SLOT",
             f"{self.owner}: {cause}.",
-            fix="If the slot was dropped or invalidated, changes are lost: empty the sink and start "
-            "with a new checkpoint. 'max_slot_wal_keep_size' of the server limits how much a "
+            fix="If the slot was dropped or invalidated, changes are lost: empty the sink and "
+            "start with a new checkpoint. 'max_slot_wal_keep_size' of the server limits how much a "
             "stopped job may fall behind.",
         )
 

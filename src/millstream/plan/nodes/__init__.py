@@ -18,9 +18,9 @@ the Select above them has no alias.
 A Job has a Pipeline for each INSERT INTO. Pipelines that read the same CREATE STREAM or write to
 the same sink run as one Query (`plan.build.query_groups`).
 
-Some operators and sources retract rows (`retracts`). The column `_op` of such a stream has the kind of a row:
-+I insert, -U and +U the old and new value of an update, -D delete. A Select passes it on; a
-pipeline writes it as its sink's output mode requires.
+Some operators and sources retract rows (`retracts`). The column `_op` of such a stream has the
+kind of a row: +I insert, -U and +U the old and new value of an update, -D delete. A Select passes
+it on; a pipeline writes it as its sink's output mode requires.
 """
 
 from __future__ import annotations

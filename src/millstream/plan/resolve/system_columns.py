@@ -29,7 +29,7 @@ _SOURCE_COLUMNS = {
     "_key": "BINARY",
     "_headers": "MAP<STRING, BINARY>",
 }
-_KAFKA_COLUMNS = tuple(name for name in _SOURCE_COLUMNS if name != TIMESTAMP)
+_RECORD_COLUMNS = tuple(name for name in _SOURCE_COLUMNS if name != TIMESTAMP)
 
 
 def time_of(node: Source | Select) -> str | None:
@@ -136,11 +136,13 @@ def missing_system_column_error(
             fix="Add a time column to the source." if by else f"Select {name} in that query.",
             place=place,
         )
-    if lower in _KAFKA_COLUMNS:
+    if lower in _RECORD_COLUMNS:
         return PlanError(
             "MS-PLAN-SYSTEM-COLUMN",
-            f"{name} is a column of Kafka records, and {stream} does not read from Kafka.",
-            fix="Remove it.",
+            f"{name} is a system column of records and changes, and {stream} does not have it.",
+            fix="Declare the column _OP STRING in it, so that changes are ordinary rows."
+            if isinstance(node, Source) and node.retracts
+            else "Remove it.",
             place=place,
         )
     return not_supported(f"the system column {name}", place) if lower == "_op" else None
