@@ -85,7 +85,7 @@ class SourceTrial:
 def create_orders(server: Postgres, *statements: str) -> None:
     server.run(
         "DROP SCHEMA public CASCADE; CREATE SCHEMA public",
-        "DROP PUBLICATION IF EXISTS millstream_orders",
+        'DROP PUBLICATION IF EXISTS millstream_orders, "Mine"',
         "CREATE TABLE orders (id bigint PRIMARY KEY, note text)",
         "ALTER TABLE orders REPLICA IDENTITY FULL",
         *statements,

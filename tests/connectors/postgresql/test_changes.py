@@ -18,7 +18,7 @@ from millstream.errors import RunError
 
 __all__ = ["postgres"]
 pytestmark = [pytest.mark.service, pytest.mark.timeout(300)]
-CDC = {"mode": "cdc"}
+CDC = {"mode": "cdc", "publication": "Mine"}
 
 
 @pytest.fixture
@@ -292,6 +292,18 @@ def test_a_server_that_restarts_is_waited_for(trial: SourceTrial) -> None:
     ids = [first, *batches]
     assert [id_ for batch in ids for id_ in batch["id"].to_pylist()] == list(range(10, 60010))
     assert trial.next(end) == end
+
+
+def test_an_existing_slot_of_a_given_name_is_an_error(trial: SourceTrial) -> None:
+    trial.options = {**CDC, "slot.name": "millstream_given"}
+    trial.restart()
+    begin = start(trial)
+    assert begin["slot"] == "millstream_given"
+    trial.restart()
+    assert trial.next(begin) == begin
+    with pytest.raises(RunError, match="slot millstream_given exists") as raised:
+        trial.next({})
+    assert raised.value.code == "MS-RUN-POSTGRESQL-SLOT"
 
 
 def test_a_dropped_slot_is_an_error(trial: SourceTrial) -> None:

@@ -26,7 +26,7 @@ from millstream.connectors.postgresql.pgoutput import (
     Relation,
     TruncatedError,
 )
-from millstream.connectors.postgresql.slots import lsn_of, lsn_text, missing_old_rows
+from millstream.connectors.postgresql.slots import lsn_of, lsn_text, missing_old_rows, quoted
 from millstream.connectors.postgresql.source_columns import SourceColumns
 from millstream.connectors.postgresql.source_items import Item
 from millstream.connectors.postgresql.source_table import SourceTable, wrong_type
@@ -120,7 +120,7 @@ class ChangeReader:
     def _cursor(self, connection: Connection, end: int) -> psycopg.ServerCursor[tuple[Any, ...]]:
         prepare(connection)
         cursor = connection.cursor("millstream_changes", binary=True)
-        return cursor.execute(_PEEK, [self.item.slot, lsn_text(end), self.publication])
+        return cursor.execute(_PEEK, [self.item.slot, lsn_text(end), quoted(self.publication)])
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ from millstream.connectors.postgresql.slots import (
     create_slot,
     lsn_of,
     lsn_text,
+    quoted,
 )
 from millstream.connectors.postgresql.source_items import Item, ItemKind
 from millstream.connectors.postgresql.source_streams import (
@@ -23,6 +24,7 @@ from millstream.connectors.postgresql.source_streams import (
     StreamSettings,
     now_and_position,
 )
+from millstream.connectors.python_source import ErrorAnnotation
 
 # A change takes more bytes of the log, so a shorter piece need not be counted.
 _BYTES_OF_CHANGE = 32
@@ -80,13 +82,15 @@ class ChangeStream(ItemStream):
 
     def commit(self, end: Offset) -> None:
         """Spark has committed all batches up to `end`."""
-        if end:
+        with ErrorAnnotation():
             self._advance(end["slot"], lsn_of(end["lsn"]))
 
     def _create(self) -> Offset:
         if not self._created:
             settings = self.settings
-            slot = create_slot(settings.target, self.session, settings.slot)
+            slot = create_slot(
+                settings.target, self.session, settings.slot, replace=settings.owns_slot
+            )
             self._created = {
                 **self.session.run(now_and_position),
                 "slot": slot.name,
@@ -104,7 +108,7 @@ class ChangeStream(ItemStream):
     def _changes(self, slot: str, end: int, most: int) -> tuple[int, int]:
         """Returns the number of messages of the next transactions, and where the last one ends.
         Transactions are counted until there are `most` messages."""
-        parameters = [slot, lsn_text(end), most, self.settings.publication]
+        parameters = [slot, lsn_text(end), most, quoted(self.settings.publication)]
 
         def query(connection: Connection) -> tuple[int, int]:
             row = connection.execute(_COUNT, parameters).fetchone()

@@ -1,6 +1,6 @@
 """Reads the rows that precede the changes of a slot, any number of times.
 
-The server forgets the snapshot of a slot's creation when the connection ends. A batch that is run
+The snapshot of a slot's creation ends with its connection. A batch that is run
 again after a crash must read the same rows, so they are reconstructed from the present ones:
 
     rows at the slot's creation = present rows of keys that have not changed since then
@@ -96,8 +96,11 @@ class InitialRows:
         session.close()
         empty = {name: pl.Series(name, [], pl.String) for name in names}
         found = pl.DataFrame({**empty, _OP: pl.Series(_OP, [], pl.Int8)})
+        checked, missing = None, frozenset[str]()
         for changes in reader.changes(lsn_of(self.item.start), lsn_of(end)):
-            missing = check_relation(reader.target, table, changes.relation, columns)
+            if changes.relation is not checked:
+                checked = changes.relation
+                missing = check_relation(reader.target, table, checked, columns)
             texts = texts_of(changes, names, missing)
             block = pl.DataFrame({name: pl.Series(name, text) for name, text in texts.items()})
             block = block.with_columns(pl.Series(_OP, changes.ops))

@@ -26,6 +26,7 @@ LEFT JOIN pg_publication_tables t
   ON t.pubname = p.pubname AND t.schemaname = %s AND t.tablename = %s
 WHERE p.pubname = %s
 """
+_HAS_SLOT = "SELECT 1 FROM pg_replication_slots WHERE slot_name = %s"
 _CREATE_SLOT = "CREATE_REPLICATION_SLOT {} LOGICAL pgoutput EXPORT_SNAPSHOT"
 
 
@@ -130,16 +131,17 @@ def _publication_fix(connection: Connection, table: SourceTable, publication: st
     return ""
 
 
-def create_slot(target: Target, session: Session, name: str) -> Slot:
-    """Creates a slot; replaces one of the same name, of a run that ended before its first batch.
+def create_slot(target: Target, session: Session, name: str, *, replace: bool) -> Slot:
+    """Creates a slot. The server waits for transactions that are running.
 
-    The server waits for transactions that are running.
+    `replace`: drop a slot of the same name, of a run that ended before its first batch.
     """
-    session.run(lambda connection: drop_slot(connection, name))
 
     def create(connection: Connection) -> Slot:
         replication = target.connect(replication="database")
         try:
+            with target.connect() as other:
+                _make_room(target, other, name, replace=replace)
             statement = sql.SQL(_CREATE_SLOT).format(sql.Identifier(name))
             row = replication.execute(statement).fetchone()
             assert row is not None
@@ -152,6 +154,23 @@ def create_slot(target: Target, session: Session, name: str) -> Slot:
             replication.close()
 
     return session.run(create)
+
+
+def _make_room(target: Target, connection: Connection, name: str, *, replace: bool) -> None:
+    if replace:
+        drop_slot(connection, name)
+    elif connection.execute(_HAS_SLOT, [name]).fetchone():
+        raise RunError(
+            "MS-RUN-POSTGRESQL-SLOT",
+            f"{target.owner}: the replication slot {name} exists, and the checkpoint is new.",
+            fix="Set another 'slot.name'. If no other job reads the slot, drop it: SELECT "
+            f"pg_drop_replication_slot('{name}').",
+        )
+
+
+def quoted(publication: str) -> str:
+    """Returns the name of a publication as pgoutput reads it."""
+    return sql.Identifier(publication).as_string(None)
 
 
 def drop_slot(connection: Connection, name: str) -> None:

@@ -17,7 +17,8 @@ from millstream.connectors.postgresql.change_stream import ChangeSource
 from millstream.connectors.postgresql.connect import Connection
 from millstream.connectors.postgresql.describe import columns_of
 from millstream.connectors.postgresql.slots import check_replication, slot_name
-from millstream.connectors.postgresql.source_options import CDC, OP, SNAPSHOT, SYSTEM_COLUMNS
+from millstream.connectors.postgresql.source_names import OP, SYSTEM_COLUMNS
+from millstream.connectors.postgresql.source_options import CDC, SNAPSHOT
 from millstream.connectors.postgresql.source_reader import PostgresReader
 from millstream.connectors.postgresql.source_streams import SETTINGS, ItemSource, StreamSettings
 from millstream.connectors.postgresql.source_table import SourceTable, describe_table
@@ -92,6 +93,7 @@ def prepare_source(
         column,
         kind,
         source.option("slot.name") or slot_name(source.name, source.option(CHECKPOINT)),
+        not source.option("slot.name"),
         publication,
     )
     ignores_truncate = source.option("on.truncate", "fail").lower() == "ignore"

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.connectors.lookup.types import spark_name
 from millstream.connectors.postgresql.pgoutput import Ints, Ops
-from millstream.connectors.postgresql.source_options import OP
+from millstream.connectors.postgresql.source_names import OP
 from millstream.connectors.postgresql.source_table import SourceTable
 from millstream.connectors.postgresql.target import Target
 from millstream.connectors.postgresql.text_values import UnreadableTextError, typed

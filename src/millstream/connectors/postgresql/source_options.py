@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from millstream.connectors.postgresql.source_names import OP, SYSTEM_COLUMNS
 from millstream.errors import PropertyError
 from millstream.plan.connectors import ConnectorStatement, Options
 from millstream.suggestions import same
 
-OP = "_OP"
 SNAPSHOT, INCREMENTAL, CDC = "snapshot", "incremental", "cdc"
-SYSTEM_COLUMNS = {"_timestamp": "TIMESTAMP", "_offset": "BIGINT"}
 # Properties of one mode.
 _MODE_OF = {
     "incremental.column": INCREMENTAL,

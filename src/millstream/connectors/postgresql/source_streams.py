@@ -46,7 +46,7 @@ class StreamSettings:
         table: The table in SQL, quoted, and its `oid`.
         limit: Rows of a micro-batch at most.
         column: The column of incremental reads in SQL, quoted, and its `type`.
-        slot: The name of a new slot.
+        slot: The name of a new slot. `owns_slot`: no other job uses the name.
     """
 
     target: Target
@@ -56,6 +56,7 @@ class StreamSettings:
     column: str = ""
     type: str = ""
     slot: str = ""
+    owns_slot: bool = True
     publication: str = ""
 
     def encoded(self) -> str:
