@@ -11,7 +11,6 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from tests.services.postgres import USER, Postgres
 
 from millstream.connectors.postgresql.change_stream import ChangeStream
-from millstream.connectors.postgresql.slots import drop_slot
 from millstream.connectors.postgresql.source import prepare_source
 from millstream.connectors.postgresql.source_options import CDC, SNAPSHOT
 from millstream.connectors.postgresql.source_reader import PostgresReader
@@ -78,8 +77,7 @@ class SourceTrial:
 
     def close(self) -> None:
         self.stream.stop()
-        with self.server.connect() as connection:
-            drop_slot(connection, self.settings.slot)
+        drop_slots(self.server)
 
 
 def create_orders(server: Postgres, *statements: str) -> None:
