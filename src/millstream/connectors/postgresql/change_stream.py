@@ -11,6 +11,7 @@ from typing import ClassVar
 from millstream.connectors.postgresql.connect import Connection
 from millstream.connectors.postgresql.slots import (
     advance_slot,
+    check_slot,
     create_slot,
     lsn_of,
     lsn_text,
@@ -24,7 +25,6 @@ from millstream.connectors.postgresql.source_streams import (
     StreamSettings,
     now_and_position,
 )
-from millstream.connectors.python_source import ErrorAnnotation
 
 # A change takes more bytes of the log, so a shorter piece need not be counted.
 _BYTES_OF_CHANGE = 32
@@ -56,14 +56,13 @@ class ChangeStream(ItemStream):
         end = self.session.run(_flushed) if self._end is None else self._end
         if end <= max(begin, self._empty_until):
             return start
-        count, last = self._changes(slot, end, 1)
+        is_limited = most is not None and end - begin > most * _BYTES_OF_CHANGE
+        count, last = self._changes(slot, end, most if most and is_limited else 1)
         if not count:
             self._empty_until = end
             return start if end - begin < _SKIPPED else {"slot": slot, "lsn": lsn_text(end)}
-        if most is not None and end - begin > most * _BYTES_OF_CHANGE:
-            count, last = self._changes(slot, end, most)
-            if count >= most:
-                end = min(end, last)
+        if most is not None and is_limited and count >= most:
+            end = min(end, last)
         return {"slot": slot, "lsn": lsn_text(end)}
 
     def items(self, start: Offset, end: Offset) -> list[Item]:
@@ -78,12 +77,8 @@ class ChangeStream(ItemStream):
                     time=int(end["time"]),
                 )
             ]
+        self._check(start)
         return [Item(ItemKind.CHANGES, start["lsn"], end["lsn"], slot=end["slot"])]
-
-    def commit(self, end: Offset) -> None:
-        """Spark has committed all batches up to `end`."""
-        with ErrorAnnotation():
-            self._advance(end["slot"], lsn_of(end["lsn"]))
 
     def _create(self) -> Offset:
         if not self._created:
@@ -100,10 +95,15 @@ class ChangeStream(ItemStream):
         return self._created
 
     def _advance(self, slot: str, lsn: int) -> None:
+        """All batches before a position are committed."""
         if lsn > self._advanced:
             target = self.settings.target
             self.session.run(lambda connection: advance_slot(target, connection, slot, lsn))
             self._advanced = lsn
+
+    def _check(self, start: Offset) -> None:
+        target, slot, lsn = self.settings.target, start["slot"], lsn_of(start["lsn"])
+        self.session.run(lambda connection: check_slot(target, connection, slot, lsn))
 
     def _changes(self, slot: str, end: int, most: int) -> tuple[int, int]:
         """Returns the number of messages of the next transactions, and where the last one ends.

@@ -199,8 +199,8 @@ class ChangeDecoder:
             _interleaved(one, other, last[has_new], last[~inserts] - updates[~inserts], total)
             for one, other in zip(new, old, strict=True)
         )
-        repeated = (np.repeat(each, rows) for each in (lsns, times, xids))
-        return Changes(relation, result_ops, *repeated, values, block)
+        lsns, times, xids = (np.repeat(each, rows) for each in (lsns, times, xids))
+        return Changes(relation, result_ops, lsns, times, xids, values, block)
 
     def _key_changes(
         self,

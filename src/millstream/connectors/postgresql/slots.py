@@ -180,8 +180,9 @@ def drop_slot(connection: Connection, name: str) -> None:
     )
 
 
-def advance_slot(target: Target, connection: Connection, name: str, lsn: int) -> None:
-    """Lets the server delete what precedes a position. Every batch before it is committed."""
+def check_slot(target: Target, connection: Connection, name: str, lsn: int) -> int:
+    """Returns the position of a slot; raises MS-RUN-POSTGRESQL-SLOT unless it has all changes from
+    `lsn` on."""
     row = connection.execute(
         "SELECT confirmed_flush_lsn::text, coalesce(wal_status, '') FROM pg_replication_slots"
         " WHERE slot_name = %s",
@@ -197,7 +198,12 @@ def advance_slot(target: Target, connection: Connection, name: str, lsn: int) ->
             f"the replication slot {name} is at {row[0]}, after {lsn_text(lsn)} of the checkpoint, "
             "so changes between them are lost"
         )
-    if confirmed < lsn:
+    return confirmed
+
+
+def advance_slot(target: Target, connection: Connection, name: str, lsn: int) -> None:
+    """Lets the server delete what precedes a position."""
+    if check_slot(target, connection, name, lsn) < lsn:
         connection.execute(
             "SELECT pg_replication_slot_advance(%s, %s::pg_lsn)", [name, lsn_text(lsn)]
         )
