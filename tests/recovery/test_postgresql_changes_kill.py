@@ -19,13 +19,13 @@ __all__ = ["postgres"]
 ROWS = 20_000
 JOB = """CREATE SOURCE accounts (id BIGINT, note STRING, amount DECIMAL(12, 2))
 WITH ('connector' = 'postgresql', 'url' = '{url}', 'user' = '{user}', 'mode' = 'cdc',
-  'max.rows.per.batch' = '500');
+  'max.rows.per.batch' = '2000');
 CREATE SINK copied WITH ('connector' = 'postgresql', 'url' = '{url}', 'user' = '{user}',
   'key.columns' = 'id') AS SELECT id, note, amount FROM accounts;
 """
 CHANGES = (
     "INSERT INTO accounts SELECT i, 'new', 1 FROM generate_series({0}, {0} + 9) i",
-    "UPDATE accounts SET amount = amount + 1, note = 'changed {0}' WHERE id % 97 = {0} % 97",
+    "UPDATE accounts SET amount = amount + 1, note = 'changed {0}' WHERE id % 499 = {0} % 499",
     "UPDATE accounts SET id = -id WHERE id = {0} - 20000",
     "DELETE FROM accounts WHERE id BETWEEN {0} - 15000 AND {0} - 14997",
 )
@@ -39,7 +39,7 @@ def writing(server: Postgres) -> Iterator[None]:
     def write() -> None:
         number = 1_000_000
         with server.connect() as connection:
-            while not stop.wait(0.01):
+            while not stop.wait(0.1):
                 with connection.transaction():
                     for text in CHANGES:
                         connection.execute(text.format(number - 979_000).encode())
