@@ -13,10 +13,8 @@ from tests.connectors.postgresql.sources import ENVIRONMENT, SourceTrial, create
 from tests.services.postgres import Postgres, postgres
 
 from millstream.connectors.postgresql import table_streams
-from millstream.connectors.postgresql.slots import slot_name
 from millstream.connectors.postgresql.target import Session, Target
-from millstream.errors import MillstreamError, RunError
-from millstream.plan.build.job import build_job
+from millstream.errors import RunError
 
 __all__ = ["postgres"]
 pytestmark = [pytest.mark.service, pytest.mark.timeout(300)]
@@ -219,32 +217,3 @@ def test_a_server_that_does_not_respond_is_an_error(tmp_path: Path) -> None:
         Session(target).run(lambda _: None, 0)
     assert raised.value.code == "MS-RUN-POSTGRESQL-CONNECT"
     assert not list(tmp_path.iterdir())
-
-
-def test_a_slot_has_the_name_of_its_source_and_checkpoint() -> None:
-    assert (
-        slot_name("Orders of €", "0123456789abcdef0123")
-        == "millstream_orders_of___0123456789abcdef"
-    )
-
-
-@pytest.mark.parametrize(
-    ("declared", "properties", "code"),
-    [
-        ("id BIGINT", "", "MS-PROP-MISSING"),
-        ("id BIGINT", ", 'mode' = 'log'", "MS-PROP-VALUE"),
-        ("id BIGINT", ", 'mode' = 'incremental'", "MS-PROP-MISSING"),
-        ("id BIGINT", ", 'mode' = 'snapshot', 'slot.name' = 's'", "MS-PROP-UNUSED"),
-        ("id BIGINT", ", 'mode' = 'snapshot', 'max.rows.per.batch' = '5'", "MS-PROP-UNUSED"),
-        ("id BIGINT, _offset BIGINT", ", 'mode' = 'cdc'", "MS-PROP-POSTGRESQL"),
-    ],
-)
-def test_properties_that_do_not_fit_are_rejected(declared: str, properties: str, code: str) -> None:
-    job = (
-        f"CREATE SOURCE rows ({declared}) WITH ('connector' = 'postgresql', "
-        f"'url' = 'postgresql://localhost/db'{properties});\n"
-        "CREATE SINK out WITH ('connector' = 'noop') AS SELECT id FROM rows;"
-    )
-    with pytest.raises(MillstreamError) as raised:
-        build_job(job)
-    assert raised.value.code == code

@@ -78,6 +78,8 @@ def test_a_join_and_a_filter_of_changelogs_equal_queries_over_the_tables(
     try:
         run.process_available()
         check()
+        server.kill()
+        server.start()
         server.run(
             "UPDATE orders SET amount = 20 - amount WHERE id BETWEEN 5 AND 15",
             "UPDATE orders SET id = id + 1000 WHERE id % 10 = 0",
