@@ -17,8 +17,9 @@ from millstream.connectors.postgresql.target import Target
 from millstream.connectors.postgresql.text_values import UnreadableTextError, typed
 from millstream.connectors.work_items import CHANGE
 from millstream.errors import RunError
+from millstream.temporal import CHANGE_KINDS
 
-_OPS = np.array(["+I", "-U", "+U", "-D"])
+_OPS = np.array(CHANGE_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
