@@ -89,17 +89,17 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'pulsar')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'pulsar'. Use one of "
-            "file, kafka, memory, rate, datagen.",
+            "file, kafka, memory, rate, datagen, postgresql.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'console')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'console'. Use one of "
-            "file, kafka, memory, rate, datagen.",
+            "file, kafka, memory, rate, datagen, postgresql.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'dataframe')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'dataframe'. Use one of "
-            "file, kafka, memory, rate, datagen.",
+            "file, kafka, memory, rate, datagen, postgresql.",
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'console')",

@@ -257,7 +257,7 @@ def test_build_query_writes_to_a_data_frame() -> None:
             "CREATE SOURCE x (k STRING) WITH ('connector' = 'jdbc', 'topic' = 't'); "
             "CREATE SINK a AS SELECT k FROM x",
             "MS-PLAN-NOT-YET at line 1, column 48: the connector jdbc is not available for a "
-            "source. A source supports file, kafka, memory, rate, datagen.",
+            "source. A source supports file, kafka, memory, rate, datagen, postgresql.",
         ),
         (
             "CREATE SINK a WITH ('connector' = 'jdbc') AS SELECT order_id FROM orders",
