@@ -175,6 +175,10 @@ class Window:
         return text + (f", offset {format_span(self.offset)}" if self.offset else "")
 
 
+CHANGE_KIND = "_OP"  # the column of changes: how a row changes the result
+CHANGE_KINDS = ("+I", "-U", "+U", "-D")  # as numbers, from 0 on
+
+
 class OutputMode(StrEnum):
     """How a changing result is written. `upsert` omits the old row of an update."""
 

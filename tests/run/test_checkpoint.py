@@ -44,6 +44,20 @@ def test_the_next_batch_is_the_one_after_the_last_that_was_done(tmp_path):
     assert checkpoint.next_batch == 11
 
 
+def test_first_offsets_that_a_killed_process_has_left_are_removed(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.open(query(), 8)
+    offsets = checkpoint.spark / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / ".0.1e0f.tmp").write_text("v1")
+    (offsets / "..0.1e0f.tmp.crc").write_text("")
+    checkpoint.open(query(), 8)
+    assert not list(offsets.iterdir())
+    begin(tmp_path)
+    checkpoint.open(query(), 8)
+    assert len(list(offsets.iterdir())) == 2
+
+
 def test_the_first_number_of_key_groups_holds(tmp_path):
     checkpoint = Checkpoint(tmp_path)
     assert checkpoint.open(query(), 8) == 8

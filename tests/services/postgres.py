@@ -30,6 +30,7 @@ _SETTINGS = {
     "fsync": "off",  # the server dies in tests, the machine does not
     "max_connections": "50",
     "log_statement": "all",
+    "wal_level": "logical",
 }
 
 
@@ -81,9 +82,12 @@ class Postgres:
         server = psutil.Process(self._process.pid)
         # Stopped first, so that it starts nothing new while its processes are listed.
         server.suspend()
-        for process in [*server.children(recursive=True), server]:
+        children = server.children(recursive=True)
+        for process in [*children, server]:
             process.kill()
         self._process.wait()
+        # The next server does not start while one of them has its shared memory.
+        psutil.wait_procs(children, 60)
         self._process = None
 
     def stop(self) -> None:

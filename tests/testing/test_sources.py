@@ -10,7 +10,7 @@ from millstream.errors import HarnessError
 from millstream.plan.nodes import Column, Source
 from millstream.temporal import Watermark
 from millstream.testing.case import Case, Input
-from millstream.testing.sources import given_input, given_sources
+from millstream.testing.sources import given_input, given_sources, rows_of
 
 MARK = Watermark("t", 5_000_000)
 
@@ -51,3 +51,12 @@ def test_a_source_without_an_input_is_reported():
         given_input(Case("a", "", Path("a"), inputs={}), source)
     assert caught.value.code == "MS-TEST-INPUT"
     assert caught.value.fix.endswith("as orders: {rows: []}")
+
+
+def test_rows_of_a_changelog_have_the_kind_of_their_change():
+    source = Source("orders", (Column("id", "BIGINT"),), retracts=True)
+    rows = ({"id": 1}, {"id": 1, "_OP": "-D"})
+    assert rows_of(rows, source, text=False) == [{"id": 1, "_OP": None}, {"id": 1, "_OP": "-D"}]
+    with pytest.raises(HarnessError, match="has the _OP 'D'") as raised:
+        rows_of(({"id": 1, "_OP": "D"},), source, text=False)
+    assert raised.value.code == "MS-TEST-VALUE"

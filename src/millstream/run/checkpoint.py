@@ -107,10 +107,17 @@ class Checkpoint:
         self.check(query, sinks)
         stored, identity = self._read_description(), query_identity(query, sinks)
         if stored is None:
+            self._remove_unfinished_offsets()
             stored = {"key_groups": groups, "uuid": uuid4().hex}
         if stored.get("identity") != identity:
             write_json(self._description, {**stored, "identity": identity})
         return int(stored["key_groups"])
+
+    def _remove_unfinished_offsets(self) -> None:
+        """Removes what a process that was killed has left of the first offsets: Spark begins only
+        with an empty folder."""
+        for path in (self.spark / "offsets").glob(".*"):
+            path.unlink(missing_ok=True)
 
     def _read_description(self) -> dict[str, Any] | None:
         """Returns what the runs so far have recorded; None if no batch has started."""

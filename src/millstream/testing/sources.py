@@ -8,6 +8,7 @@ from typing import Any
 from millstream.errors import HarnessError
 from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Column, Job, ReferenceTable, Source
+from millstream.temporal import CHANGE_KIND, CHANGE_KINDS
 from millstream.testing.case import Case, Input, Row
 from millstream.testing.datasets import GivenDatasets, check_dataset, find_input, is_dataset
 from millstream.testing.values import fill_rows
@@ -70,7 +71,10 @@ def given_input(case: Case, source: Source | ReferenceTable) -> Input:
 
 
 def types_of(source: Source | ReferenceTable) -> dict[str, str]:
-    return {column.name: column.type or "string" for column in source.columns}
+    types = {column.name: column.type or "string" for column in source.columns}
+    # Rows of a changelog say how they change it; without a kind, they are inserted.
+    is_changelog = isinstance(source, Source) and source.retracts
+    return {**types, CHANGE_KIND: "string"} if is_changelog else types
 
 
 def rows_of(
@@ -79,4 +83,16 @@ def rows_of(
     """Returns rows with values converted to the types of the source's columns."""
     types = types_of(source)
     filled = fill_rows(rows, types, source.name, text=text)
-    return [dict(zip(types, row, strict=True)) for row in filled]
+    found = [dict(zip(types, row, strict=True)) for row in filled]
+    for row in found:
+        if row.get(CHANGE_KIND) not in (None, *CHANGE_KINDS) and CHANGE_KIND not in _names(source):
+            raise HarnessError(
+                "MS-TEST-VALUE",
+                f"a row of {source.name} has the {CHANGE_KIND} {row[CHANGE_KIND]!r}.",
+                fix=f"Use one of {', '.join(CHANGE_KINDS)}.",
+            )
+    return found
+
+
+def _names(source: Source | ReferenceTable) -> set[str]:
+    return {column.name for column in source.columns}

@@ -93,7 +93,7 @@ SELECT x.order_id FROM (SELECT DISTINCT ON (order_id) order_id, event_time FROM 
 
 -- a column of Kafka
 SELECT _Offset FROM orders
---> MS-PLAN-SYSTEM-COLUMN at line 1, column 8: _Offset is a column of Kafka records, and the source orders does not read from Kafka. Remove it.
+--> MS-PLAN-SYSTEM-COLUMN at line 1, column 8: _Offset is a system column of records and changes, and the source orders does not have it. Remove it.
 
 -- the time of a file, of no file
 SELECT order_id FROM orders WHERE _TIMESTAMP > TIMESTAMP '2026-01-01'

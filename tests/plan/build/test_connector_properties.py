@@ -91,17 +91,17 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'pulsar')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'pulsar'. Use one of "
-            "file, kafka, memory, rate, datagen, sqlite, jdbc, database, delta, iceberg.",
+            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, iceberg.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'console')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'console'. Use one of "
-            "file, kafka, memory, rate, datagen, sqlite, jdbc, database, delta, iceberg.",
+            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, iceberg.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'dataframe')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'dataframe'. Use one of "
-            "file, kafka, memory, rate, datagen, sqlite, jdbc, database, delta, iceberg.",
+            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, iceberg.",
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'console')",

@@ -43,7 +43,6 @@ from millstream.connectors.sink import BatchId, Message, WriterOpener
 from millstream.errors import PlanError, RunError
 from millstream.plan.nodes import SinkDef
 from millstream.suggestions import same
-from millstream.temporal import parse_span
 
 _STAGING = "millstream_staging_"
 _DIRECT = 0  # the part of rows that the driver copies
@@ -69,18 +68,7 @@ class PostgresSink:
 
     @classmethod
     def open(cls, sink: SinkDef, base: Path) -> PostgresSink:
-        file = sink.option("password.file")
-        target = Target(
-            sink.name,
-            sink.option("url"),
-            sink.option("table", sink.name),
-            sink.option("user"),
-            sink.option("password.env"),
-            str((base / file).resolve()) if file else "",
-            parse_span(sink.option("connect.timeout", "30s")) / 1e6,
-            parse_span(sink.option("retry.timeout", "10m")) / 1e6,
-        )
-        return cls(sink, target)
+        return cls(sink, Target.of("sink", sink, base))
 
     def check(self, rows: Callable[[], DataFrame]) -> None:
         """Creates the table or checks it, so that errors are reported before the job starts."""

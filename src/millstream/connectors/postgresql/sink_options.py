@@ -1,9 +1,11 @@
-"""Reads the properties of a PostgreSQL sink, and rejects those that contradict each other."""
+"""Reads the properties of a PostgreSQL sink, and rejects those that contradict each other; also
+those that sources and sinks share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from millstream.connectors.postgresql.source_options import check_source
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.connectors import ConnectorStatement, Options, Role
 from millstream.plan.nodes import SinkDef
@@ -20,9 +22,9 @@ def key_columns(sink: SinkDef) -> tuple[str, ...]:
 
 
 def check_postgresql(declared: ConnectorStatement, options: Options) -> Options:
-    """Completes the options of a table or sink; rejects secrets in those of a sink."""
+    """Completes the options; rejects secrets in those of a source or sink."""
     options = {**options, "table": options.get("table", declared.name)}
-    if declared.role is not Role.SINK:
+    if declared.role is Role.TABLE:
         return options
     url = declared.properties["url"]
     if not url.value.removeprefix("jdbc:").startswith(("postgresql://", "postgres://")):
@@ -43,11 +45,11 @@ def check_postgresql(declared: ConnectorStatement, options: Options) -> Options:
     if "password.env" in declared.properties and "password.file" in declared.properties:
         raise PropertyError(
             "MS-PROP-UNUSED",
-            f"the sink {declared.name} has both 'password.env' and 'password.file'.",
+            f"the {declared.noun} {declared.name} has both 'password.env' and 'password.file'.",
             fix="Remove one of them.",
             place=declared.properties["password.file"].place,
         )
-    return options
+    return check_source(declared, options) if declared.role is Role.SOURCE else options
 
 
 def check_key(sink: SinkDef, columns: Sequence[str], operation: bool) -> None:  # noqa: ARG001

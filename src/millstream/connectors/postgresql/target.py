@@ -1,4 +1,4 @@
-"""The database of a sink: how to connect to it, and what its errors mean."""
+"""The database of a sink or source: how to connect to it, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, Self, TypeVar
 
 import psycopg
 from tenacity import (
@@ -22,12 +22,23 @@ from tenacity import (
 from millstream.connectors.postgresql.connect import Connection, read_url
 from millstream.connectors.postgresql.server_errors import REJECTED_LOGIN, is_transient, reason_of
 from millstream.errors import RunError
+from millstream.temporal import parse_span
 
 T = TypeVar("T")
+# SQLSTATE of errors of replication slots: lost or logical decoding disabled, missing, too many.
+_OF_SLOTS = ("55000", "42704", "53400")
 _LOG = logging.getLogger(__name__)
 # A reader that waits at most this long between two attempts notices soon that the server is back.
 _LONGEST_PAUSE = 5.0
 _KEEP_ALIVE = {"keepalives_idle": 30, "tcp_user_timeout": 60_000}  # seconds, milliseconds
+
+
+class Owner(Protocol):
+    """A source or a sink."""
+
+    @property
+    def name(self) -> str: ...
+    def option(self, name: str, default: str = "") -> str: ...
 
 
 class UnavailableError(Exception):
@@ -36,7 +47,11 @@ class UnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table of a sink. Executors get it, so it names the place of the password only."""
+    """The table of a sink or source. Executors get it, so it names the place of the password
+    only.
+
+    `role`: sink or source.
+    """
 
     sink: str
     url: str
@@ -46,13 +61,34 @@ class Target:
     password_file: str = ""
     connect_seconds: float = 30.0
     retry_seconds: float = 600.0
+    role: str = "sink"
+
+    @classmethod
+    def of(cls, role: str, owner: Owner, base: Path) -> Self:
+        file = owner.option("password.file")
+        return cls(
+            owner.name,
+            owner.option("url"),
+            owner.option("table", owner.name),
+            owner.option("user"),
+            owner.option("password.env"),
+            str((base / file).resolve()) if file else "",
+            parse_span(owner.option("connect.timeout", "30s")) / 1e6,
+            parse_span(owner.option("retry.timeout", "10m")) / 1e6,
+            role,
+        )
+
+    @property
+    def owner(self) -> str:
+        return f"{self.role} {self.sink}"
 
     @property
     def address(self) -> str:
         settings = read_url(self.url)
         return f"{settings.get('host', 'localhost')}:{settings.get('port') or 5432}"
 
-    def connect(self) -> Connection:
+    def connect(self, **more: str) -> Connection:
+        """Opens a connection; `more` are parameters of libpq."""
         settings = read_url(self.url)
         if not settings:
             raise self.rejected("its 'url' cannot be read")
@@ -67,7 +103,8 @@ class Target:
         settings["connect_timeout"] = max(2, min(10, math.ceil(self.connect_seconds)))
         try:
             return psycopg.connect(
-                **({"application_name": "millstream"} | _KEEP_ALIVE | settings), autocommit=True
+                **({"application_name": "millstream"} | _KEEP_ALIVE | settings | more),
+                autocommit=True,
             )
         except psycopg.OperationalError as error:
             reason = reason_of(error)
@@ -92,7 +129,7 @@ class Target:
     def rejected(self, reason: str) -> RunError:
         return RunError(
             "MS-RUN-POSTGRESQL-LOGIN",
-            f"sink {self.sink}: cannot log in to the database at {self.address}: {reason}.",
+            f"{self.owner}: cannot log in to the database at {self.address}: {reason}.",
             fix="Check 'url', 'user' and the password: PGPASSWORD, 'password.env' or "
             "'password.file'.",
         )
@@ -100,20 +137,33 @@ class Target:
     def unavailable(self, reason: str, seconds: float) -> RunError:
         return RunError(
             "MS-RUN-POSTGRESQL-CONNECT",
-            f"sink {self.sink}: the database at {self.address} did not respond for {seconds:g}s: "
+            f"{self.owner}: the database at {self.address} did not respond for {seconds:g}s: "
             f"{reason}.",
             fix="Check 'url' and that the server runs, and run the job again. 'connect.timeout' "
             "and 'retry.timeout' let the job wait longer.",
         )
 
     def table_error(self, cause: str, fix: str) -> RunError:
-        return RunError("MS-RUN-POSTGRESQL-TABLE", f"sink {self.sink}: {cause}.", fix=fix)
+        return RunError("MS-RUN-POSTGRESQL-TABLE", f"{self.owner}: {cause}.", fix=fix)
+
+    def slot_error(self, cause: str) -> RunError:
+        return RunError(
+            "MS-RUN-POSTGRESQL-SLOT",
+            f"{self.owner}: {cause}.",
+            fix="If the slot was dropped or invalidated, changes are lost: empty the sink and "
+            "start with a new checkpoint. 'max_slot_wal_keep_size' of the server limits how much a "
+            "stopped job may fall behind.",
+        )
 
     def translate(self, error: psycopg.Error) -> RunError | UnavailableError:
         reason, state = reason_of(error), error.sqlstate or ""
+        if self.role == "source" and state in _OF_SLOTS:
+            return self.slot_error(reason)
         if is_transient(error):
             return UnavailableError(reason)
         if state == "42501":
+            if self.role == "source":
+                return self.table_error(reason, f"GRANT SELECT ON {self.table} TO …")
             grant = f"GRANT SELECT, INSERT, UPDATE, DELETE ON {self.table} TO …, and CREATE ON "
             return self.table_error(reason, f"Grant the permission: {grant}its schema.")
         if state.startswith(("22", "23")):
@@ -164,6 +214,13 @@ class Session:
             raise self._target.unavailable(str(error), limit) from None
         raise AssertionError("the last attempt returns or raises")
 
+    def take(self) -> Connection:
+        """Returns an open connection, which the caller closes; waits for the server."""
+        self.run(lambda connection: connection.execute("SELECT 1"))
+        connection, self._connection = self._connection, None
+        assert connection is not None
+        return connection
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
@@ -185,8 +242,8 @@ class Session:
     def _report_wait(self, state: RetryCallState) -> None:
         if state.attempt_number == 2:  # the first retry often succeeds: a connection was stale
             _LOG.warning(
-                "sink %s: the database at %s does not respond (%s); waiting for it.",
-                self._target.sink,
+                "%s: the database at %s does not respond (%s); waiting for it.",
+                self._target.owner,
                 self._target.address,
                 state.outcome.exception() if state.outcome else "",
             )

@@ -34,7 +34,7 @@ from millstream.engine.shuffle.column_names import (
 )
 from millstream.engine.shuffle.format import decode
 from millstream.kernels.core.kernel import UPDATE_BEFORE
-from millstream.temporal import OutputMode
+from millstream.temporal import CHANGE_KIND, CHANGE_KINDS, OutputMode
 
 
 @dataclass(slots=True)
@@ -252,8 +252,5 @@ def in_output_mode(rows: StreamFrame, mode: OutputMode) -> tuple[Column | None, 
     if mode is OutputMode.UPSERT:
         replaced = F.col(CHANGE) != UPDATE_BEFORE
         is_data_row = replaced if is_data_row is None else is_data_row & replaced
-    op = F.element_at(F.array(*map(F.lit, _OPS)), F.col(CHANGE) + 1)
-    return is_data_row, (*rows.visible_columns, op.alias("_OP"))
-
-
-_OPS: tuple[str, ...] = ("+I", "-U", "+U", "-D")
+    op = F.element_at(F.array(*map(F.lit, CHANGE_KINDS)), F.col(CHANGE) + 1)
+    return is_data_row, (*rows.visible_columns, op.alias(CHANGE_KIND))

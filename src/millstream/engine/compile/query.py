@@ -18,7 +18,7 @@ from millstream.engine.compile.labelled_outputs import LabelledOutputReader
 from millstream.engine.compile.native import compile_native
 from millstream.engine.compile.output_groups import OutputGroupCompiler
 from millstream.engine.compile.outputs import OutputReader, in_output_mode, observe_statistics
-from millstream.engine.compile.stateless import fill_missing_times
+from millstream.engine.compile.stateless import fill_missing_times, with_changes
 from millstream.engine.compile.table_join import TableJoinCompiler, Tables, compile_stateless
 from millstream.engine.runtime.check import check_driver, check_jvm
 from millstream.engine.runtime.user_session import check_state_store
@@ -83,7 +83,7 @@ def compile_query(
     for source in query_sources(query):
         given = sources[source.name]
         rows = given if isinstance(given, DeferredFrame) else same[id(given)]
-        read[source.name] = fill_missing_times(source, rows)
+        read[source.name] = with_changes(source, fill_missing_times(source, rows))
     messages = None if control is None else ControlStream(spark, control)
     names = tuple(each.physical for each in names_of(query))
     identities = operator_identities(query)

@@ -31,7 +31,7 @@ from millstream.errors import PlanError
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import explode_call
 from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin, UnionAll
-from millstream.temporal import MissingTime
+from millstream.temporal import CHANGE_KIND, CHANGE_KINDS, MissingTime
 
 _KEEP_VALUE = "_ms_keep_value"
 
@@ -277,6 +277,19 @@ def fill_missing_times(source: Source, rows: DeferredFrame) -> DeferredFrame:
         return rows  # a computed column, whose expression does it
     now = F.coalesce(F.col(f"`{source.time}`"), F.current_timestamp())
     return DeferredFrame.of(rows.frame.withColumn(source.time, now))
+
+
+def with_changes(source: Source, rows: DeferredFrame) -> DeferredFrame:
+    """Returns the rows of a changelog with CHANGE. Rows of tests have the kind of a change as a
+    column of text; without one, they are inserted."""
+    if not source.retracts or CHANGE in rows.types:
+        return rows
+    frame, change = rows.frame, F.lit(0)
+    if CHANGE_KIND in rows.types:
+        place = F.array_position(F.array(*map(F.lit, CHANGE_KINDS)), F.col(CHANGE_KIND))
+        change = F.coalesce(place - 1, F.lit(0))
+    frame = frame.withColumn(CHANGE, change.cast("tinyint")).drop(CHANGE_KIND)
+    return DeferredFrame.of(frame)
 
 
 def fail_on_malformed(source: Source, frame: DataFrame, advice: str) -> DataFrame:

@@ -71,6 +71,8 @@ def _facts(source: Source, use: SourceUse) -> Iterator[Fact]:
     yield data("name", source.name)
     yield data("connector", source.connector)
     yield columns_fact(source.columns)
+    if source.retracts:
+        yield fact("retracts", True, "changes", "rows may retract earlier rows")
     yield _watermark(source.watermark)
     missing = [_missing_time(source, use)] if source.watermark else []
     yield fact("event_missing", str(source.missing_time), "no time", *missing)
