@@ -109,6 +109,8 @@ class ConnectorSpec:
         delivery_reason: Why its sink has that guarantee, if not for the usual reason.
         executor_reads: Executors read the rows; the driver only lists work items.
         admission_control: The size of a micro-batch can be limited.
+        source_state: Its source stores what it has read in a file of the checkpoint, whose path is
+            the argument `state` of the function that opens it.
         keeps_rows: False if its sink discards rows.
         refreshable: A table can be read again while the job runs.
         watchable: Whether a table has changed is known without reading it.
@@ -140,6 +142,7 @@ class ConnectorSpec:
     delivery_reason: str = ""
     executor_reads: bool = False
     admission_control: bool = False
+    source_state: bool = False
     keeps_rows: bool = True
     refreshable: bool = True
     watchable: bool = False

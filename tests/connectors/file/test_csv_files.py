@@ -318,7 +318,7 @@ def test_a_file_that_is_gone_is_rejected(tmp_path):
     files = CsvFiles(str(tmp_path), tuple(Column(name, kind, "") for name, kind in AB.items()))
     (batch,) = files.read(f"file:{tmp_path}/gone.csv", AB)
     rejection = Rejection.decode(batch.column(BAD)[0].as_py())
-    assert rejection.message == "the file cannot be read: it no longer exists."
+    assert rejection.message == "the file was deleted before it was read."
     assert files.size_of(f"{tmp_path}/gone.csv", AB) == 0
 
 

@@ -16,6 +16,7 @@ from millstream.connectors.file.folders import folder_values
 from millstream.connectors.file.rejections import Rejections, unreadable
 from millstream.connectors.file.text_file import BOM, UTF8, Text, UnreadableFileError, open_text
 from millstream.connectors.file.values import Column
+from millstream.connectors.file.work_names import decode_item
 from millstream.connectors.paths import to_local_path
 
 
@@ -40,11 +41,13 @@ class CsvFiles:
     def read(
         self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
     ) -> Iterator[pa.RecordBatch]:
-        """Reads the wanted columns, and BAD, of the records that begin in one part of a file."""
+        """Reads the wanted columns, and BAD, of the records that begin in one part of an item."""
+        path, *limits = decode_item(path)
         try:
             given = folder_values(path, self.base, self.columns)
+            cut = Cut(*limits, part, parts)
             with open_text(path, self.encoding) as text:
-                for batch in self._rows(path, text, list(wanted), given, part, parts):
+                for batch in self._rows(path, text, list(wanted), given, cut):
                     yield with_given(batch, wanted, given)
         except UnreadableFileError as why:
             if part == 0:
@@ -64,15 +67,14 @@ class CsvFiles:
         text: Text,
         wanted: list[str],
         given: Mapping[str, pa.Scalar],
-        part: int,
-        parts: int,
+        cut: Cut,
     ) -> Iterator[pa.RecordBatch]:
         first, width, places = self._layout(text, given)
         blocks = CsvBlocks(
             self.form, width, places, wanted, Rejections(path, text.line), self.nulls
         )
-        begin, end = part_of(text, first, part, parts)
-        limit = text.size
+        first, limit = cut.limits(text, first)
+        begin, end = part_of(text, first, limit, cut)
         if not self.form.multiline:  # any line begins a record
             first, limit = text.line_start(first, begin), text.line_start(first, end)
         for offset, block in text.blocks(first, min(end, limit), self.form.end_of, limit):
@@ -134,12 +136,27 @@ def text_size(path: str) -> int:
         return 0
 
 
-def part_of(text: Text, first: int, part: int, parts: int) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a task reads of a file: one of several equal parts of the bytes from `begin`, where a
+    record begins, to before `end`; None: the end of the file."""
+
+    begin: int
+    end: int | None
+    part: int
+    parts: int
+
+    def limits(self, text: Text, first: int) -> tuple[int, int]:
+        """Returns the range of the offsets of records; the file has none before `first`."""
+        return max(first, self.begin), text.size if self.end is None else min(self.end, text.size)
+
+
+def part_of(text: Text, first: int, limit: int, cut: Cut) -> tuple[int, int]:
     """Returns the range of offsets in which a task's blocks begin."""
     if not text.split:
-        return (first, text.size) if part == 0 else (text.size, 0)
-    size = text.size - first
-    begin, end = (first + size * each // parts for each in (part, part + 1))
+        return (first, limit) if cut.part == 0 else (limit, 0)
+    size = limit - first
+    begin, end = (first + size * each // cut.parts for each in (cut.part, cut.part + 1))
     return begin, end
 
 

@@ -18,6 +18,7 @@ from millstream.connectors.file.parquet_types import convert_column, reads_as
 from millstream.connectors.file.rejections import Flaw, Rejections, unreadable
 from millstream.connectors.file.text_file import UnreadableFileError, not_opened
 from millstream.connectors.file.values import FIRST, FIRST_DAY, LAST, LAST_DAY, Column, Mask
+from millstream.connectors.file.work_names import decode_item
 from millstream.connectors.paths import filesystem, to_local_path
 
 _BATCH_ROWS = 250_000
@@ -51,12 +52,14 @@ class ParquetFiles:
     def read(
         self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
     ) -> Iterator[pa.RecordBatch]:
-        """Reads the wanted columns, and BAD, of one part of a file."""
+        """Reads the wanted columns, and BAD, of one part of an item."""
+        path, begin, end = decode_item(path)
         try:
             given = folder_values(path, self.base, self.columns)
             with _opened(path) as file:
                 found = self._found(file, given)
-                yield from _Rows(path, file, self.columns, wanted, given, found).read(part, parts)
+                rows = _Rows(path, file, self.columns, wanted, given, found)
+                yield from rows.read(begin, end, part, parts)
         except UnreadableFileError as why:
             if part == 0:
                 yield unreadable(path, str(why), wanted)
@@ -102,14 +105,16 @@ class _Rows:
     given: Mapping[str, pa.Scalar]
     found: Mapping[str, str]
 
-    def read(self, part: int, parts: int) -> Iterator[pa.RecordBatch]:
-        """Assigns whole row groups to parts if there are enough of them, else ranges of rows."""
+    def read(self, first: int, last: int | None, part: int, parts: int) -> Iterator[pa.RecordBatch]:
+        """Reads one of several parts of the rows from `first` to before `last`. Assigns whole row
+        groups to parts if there are enough of them, else ranges of rows."""
         count, total = self.file.num_row_groups, self.file.metadata.num_rows
-        if count >= parts:
+        if count >= parts and first == 0 and last is None:
             for group in range(count * part // parts, count * (part + 1) // parts):
                 yield from self._group(group, 0, total)
             return
-        begin, end, start = total * part // parts, total * (part + 1) // parts, 0
+        size, start = (total if last is None else min(last, total)) - first, 0
+        begin, end = first + size * part // parts, first + size * (part + 1) // parts
         for group in range(count):
             rows = self.file.metadata.row_group(group).num_rows
             if start < end and begin < start + rows:

@@ -138,6 +138,10 @@ def not_opened(path: str, error: OSError) -> RunError:
     )
 
 
+def is_compressed(path: str) -> bool:
+    return path.lower().endswith((*_CODECS, *_NOT_READ))
+
+
 def _codec(path: str) -> str | None:
     lowered = path.lower()
     if lowered.endswith(_NOT_READ):
