@@ -104,6 +104,7 @@ CODES = {
     "MS-PLAN-WINDOW-COLUMN": "A window column is used where rows are not in windows.",
     "MS-PLAN-WITHIN": "WITHIN is at the wrong place, or does not fit the join.",
     "MS-RUN-BUG": "Millstream itself has a defect. Please report it.",
+    "MS-RUN-COMPACT": "The files of a folder cannot be compacted.",
     "MS-RUN-CSV-NULL": "A CSV sink of one column would write NULL as an empty line.",
     "MS-RUN-DISK": "A folder of the job cannot be written: no space, read-only, or no permission.",
     "MS-RUN-FAILED": "Spark failed for a reason that Millstream does not recognise.",

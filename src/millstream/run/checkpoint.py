@@ -191,6 +191,19 @@ class Checkpoint:
                 )
 
 
+def reject_incomplete_batches(checkpoint: Path) -> None:
+    """Rejects a checkpoint in which a batch has begun and is not committed."""
+    for file in sorted(checkpoint.glob("*/millstream.json")):
+        query = Checkpoint(file.parent)
+        if (query.spark / "offsets" / str(query.next_batch)).exists():
+            raise StateError(
+                "MS-STATE-PENDING",
+                f"batch {query.next_batch} of {query.folder.name} is not complete: the next run "
+                "replaces its files.",
+                fix="Run the job until the batch is complete, then repeat the command.",
+            )
+
+
 @contextmanager
 def locked(checkpoint: Path) -> Iterator[None]:
     """Locks the checkpoint for this process. The lock ends with the process."""

@@ -47,8 +47,7 @@ class CsvFiles:
             given = folder_values(path, self.base, self.columns)
             cut = Cut(*limits, part, parts)
             with open_text(path, self.encoding) as text:
-                for batch in self._rows(path, text, list(wanted), given, cut):
-                    yield with_given(batch, wanted, given)
+                yield from self._rows(path, text, wanted, given, cut)
         except UnreadableFileError as why:
             if part == 0:
                 yield unreadable(path, str(why), wanted)
@@ -65,21 +64,24 @@ class CsvFiles:
         self,
         path: str,
         text: Text,
-        wanted: list[str],
+        wanted: Mapping[str, pa.DataType],
         given: Mapping[str, pa.Scalar],
         cut: Cut,
     ) -> Iterator[pa.RecordBatch]:
         first, width, places = self._layout(text, given)
         blocks = CsvBlocks(
-            self.form, width, places, wanted, Rejections(path, text.line), self.nulls
+            self.form, width, places, list(wanted), Rejections(path, text.line), self.nulls
         )
         first, limit = cut.limits(text, first)
         begin, end = part_of(text, first, limit, cut)
+        read = {column.name for column in places.values()}
+        absent = {name: pa.scalar(None, kind) for name, kind in wanted.items() if name not in read}
+        given = {**absent, **given}
         if not self.form.multiline:  # any line begins a record
             first, limit = text.line_start(first, begin), text.line_start(first, end)
         for offset, block in text.blocks(first, min(end, limit), self.form.end_of, limit):
             if offset >= begin and (rows := blocks.read(offset, block)) is not None:
-                yield rows
+                yield with_given(rows, wanted, given)
 
     def _layout(
         self, text: Text, given: Mapping[str, pa.Scalar]
@@ -95,15 +97,15 @@ class CsvFiles:
         found: dict[str, list[int]] = {}
         for place, name in enumerate(names):
             found.setdefault(name.lower(), []).append(place)
-        missing = [column.name for column in declared if column.name.lower() not in found]
-        twice = [column.name for column in declared if len(found.get(column.name.lower(), ())) > 1]
-        if missing or twice:
-            what = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(twice)} twice"
+        known = [column for column in declared if column.name.lower() in found]
+        twice = [column.name for column in known if len(found[column.name.lower()]) > 1]
+        if twice or (declared and not known):
+            what = f"{', '.join(twice)} twice" if twice else "none of the declared columns"
             raise UnreadableFileError(
-                f"its header {what}. The header is {', '.join(names)}; the declared columns are "
-                f"{', '.join(column.name for column in declared)}."
+                f"its header has {what}. The header is {', '.join(names)}; the declared columns "
+                f"are {', '.join(column.name for column in declared)}."
             )
-        return after, len(names), {found[each.name.lower()][0]: each for each in declared}
+        return after, len(names), {found[each.name.lower()][0]: each for each in known}
 
     def _begin(self, text: Text) -> int:
         """Returns where the first record begins, after a byte order mark."""
@@ -163,7 +165,8 @@ def part_of(text: Text, first: int, limit: int, cut: Cut) -> tuple[int, int]:
 def with_given(
     batch: pa.RecordBatch, wanted: Mapping[str, pa.DataType], given: Mapping[str, pa.Scalar]
 ) -> pa.RecordBatch:
-    """Adds the column values of the file's folders, in the order of `wanted`."""
+    """Adds values that are the same in all rows of a file, in the order of `wanted`: those of its
+    folders, and NULL for a column that it lacks."""
     if not given.keys() & wanted.keys():
         return batch
     *_, bad = batch.columns

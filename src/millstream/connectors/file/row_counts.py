@@ -113,10 +113,21 @@ def part_of_groups(groups: Sequence[int], begin: int, most: int) -> Part:
 def _parquet_groups(path: str) -> list[int]:
     import pyarrow.parquet as pq
 
-    system, name = filesystem(path)
+    system, name = filesystem(to_local_path(path) if path.startswith("file:") else path)
     with system.open_input_file(name) as file:
         found = pq.read_metadata(file)
     return [found.row_group(number).num_rows for number in range(found.num_row_groups)]
 
 
-_GROUPS: dict[str, Callable[[str], list[int]]] = {"parquet": _parquet_groups}
+def _avro_groups(path: str) -> list[int]:
+    from millstream.connectors.file.avro_container import read_blocks, read_header
+
+    system, name = filesystem(to_local_path(path) if path.startswith("file:") else path)
+    with system.open_input_file(name) as file:
+        return [each.rows for each in read_blocks(file, read_header(file), file.size())]
+
+
+_GROUPS: dict[str, Callable[[str], list[int]]] = {
+    "parquet": _parquet_groups,
+    "avro": _avro_groups,
+}

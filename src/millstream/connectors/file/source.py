@@ -13,10 +13,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connectors.declared_columns import to_spark_schema
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.item_stream import SETTINGS, FileItems, FileSettings
-from millstream.connectors.file.names import find_first_file, stream_file_names
-from millstream.connectors.file.options import Files, files_of
+from millstream.connectors.file.names import EVERY_FILE, find_first_file, stream_file_names
+from millstream.connectors.file.options import FORMATS, Files, files_of
 from millstream.connectors.file.row_counts import RowCounter
 from millstream.connectors.file.text_file import UTF8
 from millstream.connectors.paths import resolve
@@ -35,14 +36,19 @@ def open_source(
     base: Path,
     columns: Collection[str],  # noqa: ARG001
     state: Path | None,
-) -> WorkStream:
-    """Returns the files of a source as work items. `state`: the file of their log."""
+) -> DeferredFrame | WorkStream:
+    """Returns the files of a source as work items, or rows if only Spark reads the format. `state`:
+    the file of the log of files."""
     path = resolve(source.option("path"), base)
     _must_exist(source, path)
     schema = to_spark_schema(spark, source.columns)
+    if source.option("format", "json").lower() not in FORMATS:
+        options = EVERY_FILE | _options_of_spark(source)
+        reader = spark.readStream.format(source.option("format").lower()).options(**options)
+        return DeferredFrame.of(reader.schema(schema).load(path))
     files = files_of(source, path, schema)
     items = (
-        _listed_by_spark(spark, source, path)
+        stream_file_names(spark, path, {"ignoreMissingFiles": "true"} | _options_of_spark(source))
         if state is None
         else _listed_by_driver(spark, source, path, files, state)
     )
@@ -83,21 +89,22 @@ def _listed_by_driver(
     return stream.option(SETTINGS, settings.encoded()).load()
 
 
-def _listed_by_spark(spark: SparkSession, source: Source, path: str) -> DataFrame:
+def _options_of_spark(source: Source) -> dict[str, str]:
+    """Returns the options of Spark's file source, which lists the files."""
     if source.option("max.rows.per.batch"):
         raise PropertyError(
             "MS-PROP-FILE",
-            f"{source.name}: 'max.rows.per.batch' needs the checkpoint of a job, which a DataFrame "
-            "of the Python API does not have.",
-            fix="Write with .write(…) instead of .to_df(), or use 'max.files.per.batch'.",
+            f"{source.name}: 'max.rows.per.batch' is not supported for ORC files, and needs the "
+            "checkpoint of a job, which a DataFrame of the Python API does not have.",
+            fix="Use 'max.files.per.batch', another format, or .write(…) instead of .to_df().",
             place=source.place,
         )
-    options = {"ignoreMissingFiles": "true"}
+    options = {}
     if limit := source.option("max.files.per.batch"):
         options["maxFilesPerTrigger"] = limit
     if source.option("recursive") == "true":
         options["recursiveFileLookup"] = "true"
-    return stream_file_names(spark, path, options)
+    return options
 
 
 def _must_exist(source: Source, path: str) -> None:

@@ -35,6 +35,7 @@ SPEC = ConnectorSpec(
             COUNT,
             "The maximum number of rows per batch; larger files are divided.",
             _SOURCE,
+            formats=("csv", "json", "parquet", "avro"),
         ),
         Property(
             "recursive",
@@ -174,7 +175,8 @@ SPEC = ConnectorSpec(
             "compression",
             TEXT,
             "The compression: none, gzip or bzip2 for CSV and JSON; snappy, "
-            "gzip, zstd or lz4 for Parquet; snappy, zlib, zstd or lz4 for ORC.",
+            "gzip, zstd or lz4 for Parquet; snappy, zlib, zstd or lz4 for ORC; snappy "
+            "or deflate for Avro.",
             _SINK,
         ),
         Property("partition.by", TEXT, "Partition columns, separated by commas (folders).", _SINK),

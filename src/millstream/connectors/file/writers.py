@@ -38,7 +38,7 @@ _ARROW_NAMES = {"bzip2": "bz2"}
 class FileFormat:
     """How rows are written to files."""
 
-    name: str  # csv, json, parquet or orc
+    name: str  # csv, json, parquet, orc or avro
     partition_by: tuple[str, ...] = ()
     compression: str = ""
     timestamp_format: str = ""
@@ -164,6 +164,10 @@ def _opened(system: fs.FileSystem, path: str, form: FileFormat, schema: pa.Schem
         return _Parquet(system, path, form, schema)
     if form.name == "orc":
         return _Orc(system, path, form)
+    if form.name == "avro":
+        from millstream.connectors.file.avro_writer import AvroWriter
+
+        return AvroWriter(system, path, form.compression)
     return _Text(system, path, form, schema)
 
 
