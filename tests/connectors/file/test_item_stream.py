@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
+from tests.catalog.publishing.object_store import BUCKET, ObjectStore, serve
 
 from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file.admission_log import Item
 from millstream.connectors.file.avro_files import AvroFiles
 from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.csv_records import CsvForm
+from millstream.connectors.file.folders import base_of
 from millstream.connectors.file.item_stream import FileItemStream, FileSettings, distribute
 from millstream.connectors.file.json_lines import JsonFiles
 from millstream.connectors.file.parquet_files import ParquetFiles
@@ -144,9 +147,9 @@ def test_the_offset_of_an_earlier_version_is_rejected(tmp_path):
 
 def test_items_are_distributed_by_size_in_their_order():
     large, small = [Item(f"l{n}", 0, None, 9 << 20, 0) for n in "12"], [Item("s", 0, None, 1, 0)]
-    assert distribute([large[0], *small, large[1]], 2) == [["l1", "s"], ["l2"]]
+    assert distribute([large[0], *small, large[1]], 2) == [[large[0], *small], [large[1]]]
     assert distribute([], 2) == []
-    assert distribute(small, 8) == [["s"]]
+    assert distribute(small, 8) == [small]
 
 
 RECORDS = st.lists(st.lists(st.text('ab\n",é', max_size=4), max_size=9), min_size=1, max_size=4)
@@ -200,6 +203,29 @@ def write(path: Path, form: str, rows: list[dict[str, object]]) -> None:
         quoted = ('"' + str(row["t"]).replace('"', '""') + '"' for row in rows)
         lines = (f"{row['n']},{text}\n" for row, text in zip(rows, quoted, strict=True))
         path.write_text("n,t\n" + "".join(lines), newline="")
+
+
+def test_files_of_an_object_store_are_read_with_the_columns_of_their_folders(tmp_path, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
+    store = ObjectStore()
+    for day, text in ((1, "n\n1\n2\n"), (2, "n\n3\n")):
+        store.put(f"in/t=day {day}/a.csv", text, datetime(2026, 1, day, tzinfo=UTC))
+    with serve(store) as url:
+        options = f"?scheme=http&endpoint_override={url.removeprefix('http://')}"
+        path = f"s3://{BUCKET}/in{options}"
+        settings = FileSettings(path, False, f"{tmp_path}/log", 2, 1, None, 10**12, COUNTERS["csv"])
+        read, offset, found = FileItemStream(settings), {"batch": 0}, []
+        while (end := read.latestOffset(offset, LIMIT)) != offset:
+            for item in items(read, offset, end):
+                for rows in CsvFiles(base_of(path), COLUMNS).read(item, TYPES):
+                    found += rows.to_pylist()
+            read, offset = FileItemStream(settings), end
+    assert [(row["n"], row["t"], row[BAD]) for row in found] == [
+        (1, "day 1", None),
+        (2, "day 1", None),
+        (3, "day 2", None),
+    ]
 
 
 def test_a_compressed_file_is_a_batch_of_its_own(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 GLOB = "*?[{"
@@ -35,6 +36,17 @@ def name_pattern(pattern: str) -> re.Pattern[str]:
     """Returns the regular expression of a component. A bracket or brace that is not closed is an
     ordinary character."""
     return re.compile(_regex(pattern), re.DOTALL)
+
+
+def matches_path(names: Sequence[str], components: Sequence[str]) -> bool:
+    """Whether a path of folders and a file matches a pattern, component by component."""
+    if not components:
+        return not names
+    first, rest = components[0], components[1:]
+    if first == ANY_FOLDERS:
+        return any(matches_path(names[count:], rest) for count in range(len(names) + 1))
+    is_match = bool(names) and name_pattern(first).fullmatch(names[0]) is not None
+    return is_match and matches_path(names[1:], rest)
 
 
 def _regex(pattern: str) -> str:

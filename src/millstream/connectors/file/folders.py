@@ -23,6 +23,8 @@ def base_of(path: str) -> str:
 def folder_values(path: str, base: str, columns: Sequence[Column]) -> Mapping[str, pa.Scalar]:
     """Returns the values of columns in the names of a file's folders."""
     name = to_local_path(path) if path.startswith("file:") else path
+    if "://" in name:
+        name = unquote(name)
     known = {column.name.lower(): column for column in columns}
     found = {}
     for folder in name.removeprefix(base).split("/")[:-1]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -35,7 +35,8 @@ from millstream.errors import StateError
 from millstream.state_format import FORMAT_FIX
 
 SETTINGS = "settings"
-_SCHEMA = pa.schema([(ITEM, pa.string())])
+MODIFIED = "modified"  # the modification time of the item's file, in microseconds
+_SCHEMA = pa.schema([(ITEM, pa.string()), (MODIFIED, pa.int64())])
 _LEAST_PAUSE, _MOST_PAUSE = 0.01, 1.0  # seconds between two listings
 _PAUSE_FACTOR = 4  # listing takes at most a fifth of an idle job's time
 _CHECK_MISSING = 3600.0  # seconds between two searches for deleted files
@@ -84,7 +85,7 @@ class FileItems(NamedDataSource):
     called: ClassVar[str] = "millstream_files"
 
     def schema(self) -> str:
-        return f"{ITEM} string"
+        return f"{ITEM} string, {MODIFIED} long"
 
     def streamReader(self, schema: StructType) -> FileItemStream:  # noqa: ARG002, N802
         return FileItemStream(FileSettings.decoded(self.options[SETTINGS]))
@@ -95,6 +96,7 @@ class TaskItems(InputPartition):
     """The work items of one task."""
 
     items: list[str]
+    modified: list[int]
 
 
 class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -133,10 +135,17 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Offset, end: Offset) -> list[TaskItems]:
         with ErrorAnnotation():
             items = self.log.items(self._batch(start) + 1, self._batch(end))
-            return [TaskItems(each) for each in distribute(items, self.settings.tasks)]
+            return [
+                TaskItems(
+                    [encode_item(each.path, each.begin, each.end) for each in own],
+                    [each.modified for each in own],
+                )
+                for own in distribute(items, self.settings.tasks)
+            ]
 
     def read(self, partition: TaskItems) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        yield pa.RecordBatch.from_arrays([pa.array(partition.items)], schema=_SCHEMA)
+        columns = [pa.array(partition.items), pa.array(partition.modified)]
+        yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
     def commit(self, end: Offset) -> None:
         with ErrorAnnotation():
@@ -212,7 +221,7 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None
 
 
-def distribute(items: list[Item], tasks: int) -> list[list[str]]:
+def distribute(items: Sequence[Item], tasks: int) -> list[list[Item]]:
     """Distributes items over tasks so that these read about as many bytes; each task has its items
     in their order."""
     groups: list[list[int]] = [[] for _ in range(min(tasks, len(items)))]
@@ -221,5 +230,4 @@ def distribute(items: list[Item], tasks: int) -> list[list[str]]:
         least = loads.index(min(loads))
         groups[least].append(number)
         loads[least] += items[number].size + _OPEN_COST
-    named = [encode_item(each.path, each.begin, each.end) for each in items]
-    return [[named[number] for number in sorted(group)] for group in groups]
+    return [[items[number] for number in sorted(group)] for group in groups]

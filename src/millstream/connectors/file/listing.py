@@ -8,16 +8,20 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import quote
 
 from pyarrow import fs
 
 from millstream.connectors.file.file_patterns import (
     ANY_FOLDERS,
+    matches_path,
     name_pattern,
     split_pattern,
     split_query,
 )
 from millstream.connectors.paths import filesystem, to_local_path
+
+_UNQUOTED = "/=:@+,~"  # in URLs of files
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,7 @@ class RemoteListing:
                 elif not is_deep and is_read_folder(each.base_name, recursive=False):
                     folders.append(each.path)
         self._known = {
-            f"{base}{path.removeprefix(root)}{query}": status
+            f"{base}{quote(path.removeprefix(root), safe=_UNQUOTED)}{query}": status
             for path, status in found.items()
             if self._is_read(path.removeprefix(root).strip("/").split("/"), components)
         }
@@ -177,8 +181,10 @@ class RemoteListing:
             return False
         if not components:
             return all(is_read_folder(name, recursive=self.recursive) for name in names[:-1])
+        if any(map(is_hidden, names)):
+            return False
         return any(
-            _match(names[:count], components)
+            matches_path(names[:count], components)
             and all(is_read_folder(name, recursive=self.recursive) for name in names[count:-1])
             for count in range(1, len(names) + 1)
         )
@@ -189,21 +195,3 @@ class RemoteListing:
 
 def _status(info: fs.FileInfo) -> FileStatus:
     return FileStatus(info.size, (info.mtime_ns or 0) // 1000)
-
-
-def _match(names: list[str], components: tuple[str, ...]) -> bool:
-    if not components:
-        return not names
-    first, *rest = components
-    if first == ANY_FOLDERS:
-        return any(
-            _match(names[count:], tuple(rest))
-            for count in range(len(names) + 1)
-            if not any(is_hidden(name) for name in names[:count])
-        )
-    return (
-        bool(names)
-        and name_pattern(first).fullmatch(names[0]) is not None
-        and (not is_hidden(names[0]) or is_hidden(first))
-        and _match(names[1:], tuple(rest))
-    )

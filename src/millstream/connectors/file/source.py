@@ -22,7 +22,7 @@ from millstream.connectors.file.row_counts import RowCounter
 from millstream.connectors.file.text_file import UTF8
 from millstream.connectors.paths import resolve
 from millstream.connectors.python_source import register
-from millstream.connectors.work_items import WorkStream
+from millstream.connectors.work_items import ITEM, WorkStream
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Source
 from millstream.temporal import parse_span
@@ -86,7 +86,7 @@ def _listed_by_driver(
         ),
     )
     stream = spark.readStream.format(register(spark, FileItems))
-    return stream.option(SETTINGS, settings.encoded()).load()
+    return stream.option(SETTINGS, settings.encoded()).load().select(ITEM)
 
 
 def _options_of_spark(source: Source) -> dict[str, str]:
