@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,10 +43,15 @@ COUNTERS = {
 
 
 def stream(
-    folder: Path, files: int | None = None, rows: int | None = None, form: str = "json"
+    folder: Path,
+    files: int | None = None,
+    rows: int | None = None,
+    form: str = "json",
+    run: str | None = None,
 ) -> FileItemStream:
+    run = run or uuid4().hex
     settings = FileSettings(
-        f"{folder}/in", False, f"{folder}/log", 2, files, rows, 10**12, COUNTERS[form]
+        f"{folder}/in", False, f"{folder}/log", run, 2, files, rows, 10**12, COUNTERS[form]
     )
     return FileItemStream(FileSettings.decoded(settings.encoded()))
 
@@ -122,16 +129,25 @@ def test_a_file_that_is_deleted_before_its_batch_is_planned_is_forgotten(tmp_pat
 
 
 def test_two_readers_of_a_source_have_the_same_batches(tmp_path):
-    one, other = stream(tmp_path, files=1), stream(tmp_path, files=1)
-    for name in "abc":
-        add(tmp_path, name)
-    offset = {"batch": 0}
-    for _ in "abc":
-        end = one.latestOffset(offset, LIMIT)
-        assert other.latestOffset(offset, LIMIT) == end
-        assert items(one, offset, end) == items(other, offset, end)
-        offset = end
-    assert one.latestOffset(offset, LIMIT) == other.latestOffset(offset, LIMIT) == {"batch": 3}
+    """Spark asks one reader after the other; files appear before and after each call."""
+    for run, seed in (("first", 1), ("second", 2)):
+        one, other = (stream(tmp_path, files=1, run=run) for _ in range(2))
+        offset = {"batch": one.log.last}
+        appear, number = Random(seed), 0
+        for _ in range(30):
+            ends = []
+            for read in (one, other):
+                if appear.random() < 0.3:
+                    number += 1
+                    add(tmp_path, f"{run}-{number}")
+                ends.append(read.latestOffset(offset, LIMIT))
+            assert ends[0] == ends[1]
+            assert items(one, offset, ends[0]) == items(other, offset, ends[1])
+            offset = ends[0]
+        assert offset["batch"] > 0
+    assert len(list(tmp_path.glob("log.*.reader"))) == 2
+    found = [Path(item).name for item in items(one, {"batch": 0}, offset)]
+    assert len(found) == len(set(found)) == offset["batch"]
 
 
 def test_the_offset_of_an_earlier_version_is_rejected(tmp_path):
@@ -214,13 +230,15 @@ def test_files_of_an_object_store_are_read_with_the_columns_of_their_folders(tmp
     with serve(store) as url:
         options = f"?scheme=http&endpoint_override={url.removeprefix('http://')}"
         path = f"s3://{BUCKET}/in{options}"
-        settings = FileSettings(path, False, f"{tmp_path}/log", 2, 1, None, 10**12, COUNTERS["csv"])
+        settings = FileSettings(
+            path, False, f"{tmp_path}/log", "1", 2, 1, None, 10**12, COUNTERS["csv"]
+        )
         read, offset, found = FileItemStream(settings), {"batch": 0}, []
         while (end := read.latestOffset(offset, LIMIT)) != offset:
             for item in items(read, offset, end):
                 for rows in CsvFiles(base_of(path), COLUMNS).read(item, TYPES):
                     found += rows.to_pylist()
-            read, offset = FileItemStream(settings), end
+            offset = end
     assert [(row["n"], row["t"], row[BAD]) for row in found] == [
         (1, "day 1", None),
         (2, "day 1", None),

@@ -27,6 +27,7 @@ from pyspark.sql.types import StructType
 from millstream.connectors.file.admission_log import AdmissionLog, Choice, Item, Remainder
 from millstream.connectors.file.csv_records import CsvForm
 from millstream.connectors.file.listing import FileStatus, listing_of
+from millstream.connectors.file.reader_turns import ReaderTurns
 from millstream.connectors.file.row_counts import RowCounter
 from millstream.connectors.file.work_names import encode_item
 from millstream.connectors.python_source import ErrorAnnotation, NamedDataSource
@@ -51,6 +52,7 @@ class FileSettings:
 
     Attributes:
         log: The file of the admission log.
+        run: Identifies the run: readers of one run have the same files in a batch.
         tasks: The number of tasks that read a batch, at most.
         max_files, max_rows: Limits of a batch; None: no limit.
         forget_after: For how long, in microseconds, the path of a deleted file is remembered.
@@ -59,6 +61,7 @@ class FileSettings:
     path: str
     recursive: bool
     log: str
+    run: str
     tasks: int
     max_files: int | None
     max_rows: int | None
@@ -103,6 +106,7 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, settings: FileSettings) -> None:
         self.settings = settings
         self.log = AdmissionLog(Path(settings.log))
+        self.turns = ReaderTurns(self.log.path, settings.run)
         self.listing = listing_of(settings.path, recursive=settings.recursive)
         self._pending: deque[str] = deque()  # not admitted when they were listed, oldest first
         self._seen: set[str] = set()  # paths of the last listing that are in the log
@@ -124,13 +128,8 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         with ErrorAnnotation():
             batch = self._batch(start)
-            if self._needs_listing(batch):
-                time.sleep(max(0.0, self._pause_until - time.monotonic()))
-                self._list()
-            admitted = self.log.admit(batch, self._choose)
-            while isinstance(limit, ReadAllAvailable) and admitted > batch:
-                batch, admitted = admitted, self.log.admit(admitted, self._choose)
-            return {"batch": admitted}
+            is_all = isinstance(limit, ReadAllAvailable)
+            return {"batch": self.turns.answer(lambda: self._admit(batch, is_all=is_all))}
 
     def partitions(self, start: Offset, end: Offset) -> list[TaskItems]:
         with ErrorAnnotation():
@@ -160,6 +159,15 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 fix=FORMAT_FIX,
             )
         return offset["batch"]
+
+    def _admit(self, batch: int, *, is_all: bool) -> int:
+        if self._needs_listing(batch):
+            time.sleep(max(0.0, self._pause_until - time.monotonic()))
+            self._list()
+        admitted = self.log.admit(batch, self._choose)
+        while is_all and admitted > batch:
+            batch, admitted = admitted, self.log.admit(admitted, self._choose)
+        return admitted
 
     def _needs_listing(self, batch: int) -> bool:
         if self._pending or self._is_listed:

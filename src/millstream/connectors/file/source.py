@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -74,6 +75,7 @@ def _listed_by_driver(
         path,
         source.option("recursive") == "true",
         str(state),
+        uuid4().hex,
         spark.sparkContext.defaultParallelism,
         most_files,
         most_rows,
