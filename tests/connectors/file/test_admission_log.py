@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from millstream.connectors.file.admission_log import KEPT, AdmissionLog, Choice, Item, Remainder
+from millstream.connectors.file.admission_log import RETAINED, AdmissionLog, Choice, Item, Remainder
 from millstream.errors import StateError
 
 
@@ -67,26 +67,30 @@ def test_nothing_is_stored_if_the_choice_fails(tmp_path):
 
 def test_batches_are_forgotten_and_their_files_are_not(tmp_path):
     log = AdmissionLog(tmp_path / "log")
-    for number in range(KEPT + 20):
+    for number in range(RETAINED + 20):
         admit(log, number, f"{number:03d}")
-        log.forget_batches(number)
-    assert paths(log, KEPT, KEPT + 2) == [f"{KEPT - 1:03d}", f"{KEPT:03d}", f"{KEPT + 1:03d}"]
+        log.drop_batches(number)
+    assert paths(log, RETAINED, RETAINED + 2) == [
+        f"{RETAINED - 1:03d}",
+        f"{RETAINED:03d}",
+        f"{RETAINED + 1:03d}",
+    ]
     with pytest.raises(StateError) as caught:
         log.items(1, 2)
     assert caught.value.code == "MS-STATE-LOST"
-    assert log.unseen(f"{number:03d}" for number in range(KEPT + 20)) == []
-    assert log.last == KEPT + 20
+    assert log.unseen(f"{number:03d}" for number in range(RETAINED + 20)) == []
+    assert log.last == RETAINED + 20
 
 
 def test_files_that_are_missing_for_long_enough_are_forgotten(tmp_path):
     log = AdmissionLog(tmp_path / "log")
     admit(log, 0, "a", "b", "c")
-    assert log.forget_missing({"a"}, now=100, after=10) == 0
-    assert log.forget_missing({"a", "b"}, now=109, after=10) == 0
-    assert log.forget_missing({"a"}, now=111, after=10) == 1  # c; b was there in between
+    assert log.drop_missing({"a"}, now=100, after=10) == 0
+    assert log.drop_missing({"a", "b"}, now=109, after=10) == 0
+    assert log.drop_missing({"a"}, now=111, after=10) == 1  # c; b was there in between
     assert log.unseen(["a", "b", "c"]) == ["c"]
-    assert log.forget_missing(set(), now=120, after=10) == 0
-    assert log.forget_missing(set(), now=121, after=10) == 1
+    assert log.drop_missing(set(), now=120, after=10) == 0
+    assert log.drop_missing(set(), now=121, after=10) == 1
     assert log.unseen(["a", "b", "c"]) == ["b", "c"]
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from millstream.errors import StateError
 from millstream.state_format import FORMAT_FIX
 
-KEPT = 100  # rows of committed batches, as many as Spark keeps of its offsets
+RETAINED = 100  # rows of committed batches, as many as Spark keeps of its offsets
 _FORMAT = 1
 _TABLES = """
 CREATE TABLE admitted (number INTEGER PRIMARY KEY, items TEXT NOT NULL);
@@ -138,17 +138,17 @@ class AdmissionLog:
             each for each in paths if database.execute(query, (digest(each),)).fetchone() is None
         ]
 
-    def forget_batches(self, before: int) -> None:
+    def drop_batches(self, before: int) -> None:
         """Deletes the rows of batches that no query can need any more."""
         if (
             self._open()
-            .execute("SELECT 1 FROM admitted WHERE number < ? LIMIT 1", (before - KEPT,))
+            .execute("SELECT 1 FROM admitted WHERE number < ? LIMIT 1", (before - RETAINED,))
             .fetchone()
         ):
             with self._transaction() as database:
-                database.execute("DELETE FROM admitted WHERE number < ?", (before - KEPT,))
+                database.execute("DELETE FROM admitted WHERE number < ?", (before - RETAINED,))
 
-    def forget_missing(self, present: Collection[str], now: int, after: int) -> int:
+    def drop_missing(self, present: Collection[str], now: int, after: int) -> int:
         """Records which files are missing now, and deletes those that have been for `after`
         microseconds. Returns how many were deleted."""
         listed = {digest(path) for path in present}

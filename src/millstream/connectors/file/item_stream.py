@@ -55,7 +55,7 @@ class FileSettings:
         run: Identifies the run: readers of one run have the same files in a batch.
         tasks: The number of tasks that read a batch, at most.
         max_files, max_rows: Limits of a batch; None: no limit.
-        forget_after: For how long, in microseconds, the path of a deleted file is remembered.
+        retention: For how long, in microseconds, the path of a deleted file is remembered.
     """
 
     path: str
@@ -65,7 +65,7 @@ class FileSettings:
     tasks: int
     max_files: int | None
     max_rows: int | None
-    forget_after: int
+    retention: int
     counter: RowCounter
 
     def encoded(self) -> str:
@@ -148,7 +148,7 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def commit(self, end: Offset) -> None:
         with ErrorAnnotation():
-            self.log.forget_batches(self._batch(end))
+            self.log.drop_batches(self._batch(end))
 
     def _batch(self, offset: Offset) -> int:
         if "batch" not in offset:
@@ -187,7 +187,7 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         now = time.monotonic()
         if now - self._missing_checked >= _CHECK_MISSING:
             self._missing_checked = now
-            self.log.forget_missing(listed, time.time_ns() // 1000, self.settings.forget_after)
+            self.log.drop_missing(listed, time.time_ns() // 1000, self.settings.retention)
         pause = min(max((now - began) * _PAUSE_FACTOR, _LEAST_PAUSE), _MOST_PAUSE)
         self._pause_until = time.monotonic() + pause
 

@@ -1,6 +1,6 @@
 """Agreement of the readers of one source: all have the same files in a micro-batch.
 
-Spark's own join of a source with itself has two readers, which it asks one after the other in every
+Spark's own join of a source with itself has two readers, which it calls one after the other in every
 micro-batch. Between the two calls, files may appear. So the first reader's answer holds for all:
 
     <log>.turn                  [run, call, answer]: the last answer of the run
@@ -28,7 +28,7 @@ class ReaderTurns:
     _calls: int = 0
 
     def answer(self, decide: Callable[[], int]) -> int:
-        """Returns the answer of the reader that was asked first, which is `decide()`."""
+        """Returns the answer of the reader that was called first, which is `decide()`."""
         self._calls += 1
         if self._calls == 1:
             self._register()

@@ -28,7 +28,7 @@ from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Source
 from millstream.temporal import parse_span
 
-FORGET_AFTER = "30d"
+RETENTION = "30d"
 
 
 def open_source(
@@ -79,7 +79,7 @@ def _listed_by_driver(
         spark.sparkContext.defaultParallelism,
         most_files,
         most_rows,
-        parse_span(source.option("forget.deleted.after", FORGET_AFTER)),
+        parse_span(source.option("deleted.retention", RETENTION)),
         RowCounter(
             source.option("format", "json").lower(),
             csv.form if csv else None,

@@ -45,9 +45,9 @@ SPEC = ConnectorSpec(
             default="false",
         ),
         Property(
-            "forget.deleted.after",
+            "deleted.retention",
             DURATION,
-            "When the path of a deleted file is forgotten, so that a new file there is read.",
+            "How long the path of a deleted file is retained; afterwards a new file there is read.",
             _SOURCE,
             default="30d",
         ),
