@@ -65,7 +65,7 @@ def test_nothing_is_stored_if_the_choice_fails(tmp_path):
     assert (log.last, admit(log, 0, "a")) == (0, 1)
 
 
-def test_batches_are_forgotten_and_their_files_are_not(tmp_path):
+def test_batches_are_dropped_and_their_files_are_not(tmp_path):
     log = AdmissionLog(tmp_path / "log")
     for number in range(RETAINED + 20):
         admit(log, number, f"{number:03d}")
@@ -82,7 +82,7 @@ def test_batches_are_forgotten_and_their_files_are_not(tmp_path):
     assert log.last == RETAINED + 20
 
 
-def test_files_that_are_missing_for_long_enough_are_forgotten(tmp_path):
+def test_files_that_are_missing_for_long_enough_are_dropped(tmp_path):
     log = AdmissionLog(tmp_path / "log")
     admit(log, 0, "a", "b", "c")
     assert log.drop_missing({"a"}, now=100, after=10) == 0

@@ -118,7 +118,7 @@ def test_a_run_of_what_exists_does_not_find_later_files(tmp_path):
     assert read.latestOffset(end, LIMIT) == end
 
 
-def test_a_file_that_is_deleted_before_its_batch_is_planned_is_forgotten(tmp_path):
+def test_a_file_that_is_deleted_before_its_batch_is_planned_is_ignored(tmp_path):
     for name in "abc":
         add(tmp_path, name)
     read = stream(tmp_path, files=1)

@@ -66,8 +66,8 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'colour' = 't')",
             "MS-PROP-UNKNOWN at line 1, column 70: a source has no property 'colour'. The "
-            "properties of a source are connector, dead_letter.sink, deleted.retention, delimiter, encoding, "
-            "escape, event.missing, format, header, idle.timeout, malformed, "
+            "properties of a source are connector, dead_letter.sink, deleted.retention, "
+            "delimiter, encoding, escape, event.missing, format, header, idle.timeout, malformed, "
             "max.files.per.batch, max.rows.per.batch, multiline, null.value, path, quote, "
             "recursive, timestamp.format, trim, watermark.every, watermark.max_ahead.",
         ),

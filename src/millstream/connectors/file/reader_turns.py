@@ -1,7 +1,8 @@
 """Agreement of the readers of one source: all have the same files in a micro-batch.
 
-Spark's own join of a source with itself has two readers, which it calls one after the other in every
-micro-batch. Between the two calls, files may appear. So the first reader's answer holds for all:
+Spark's own join of a source with itself has two readers, which it calls one after the other in
+every micro-batch. Files may appear between the calls. So the answer of the first reader holds for
+all:
 
     <log>.turn                  [run, call, answer]: the last answer of the run
     <log>.<run>.<name>.reader  a reader of the run; if it is the only one, answers are not stored
