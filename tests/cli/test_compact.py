@@ -56,7 +56,7 @@ def test_with_a_checkpoint_the_newest_batch_is_merged_if_it_is_complete(out):
     checkpoint = checkpoint_of(out, committed=False)
     code, _, error = compact(out, "--checkpoint", checkpoint)
     assert code == 1
-    assert "MS-STATE-PENDING: batch 3 of totals is not complete" in error
+    assert "MS-STATE-PENDING\nbatch 3 of totals is not complete" in error
     (checkpoint / "totals/spark/commits/3").touch()
     with locked(checkpoint):
         code, _, error = compact(out, "--checkpoint", checkpoint)
