@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from millstream.connectors.file.admission_log import RETAINED, AdmissionLog, Choice, Item, Remainder
-from millstream.errors import StateError
+from millstream.errors import RunError, StateError
 
 
 def files(*paths: str, rest: Remainder | None = None) -> Choice:
@@ -63,6 +63,15 @@ def test_nothing_is_stored_if_the_choice_fails(tmp_path):
     with pytest.raises(OSError, match="no network"):
         log.admit(0, fail)
     assert (log.last, admit(log, 0, "a")) == (0, 1)
+
+
+def test_a_log_that_cannot_be_written_is_reported(tmp_path):
+    log = AdmissionLog(tmp_path / "log")
+    admit(log, 0, "a")
+    log._open().execute("PRAGMA query_only = ON")
+    with pytest.raises(RunError) as caught:
+        admit(log, 1, "b")
+    assert (caught.value.code, log.last) == ("MS-RUN-DISK", 1)
 
 
 def test_batches_are_dropped_and_their_files_are_not(tmp_path):

@@ -29,7 +29,7 @@ from millstream.connectors.file.parquet_files import ParquetFiles
 from millstream.connectors.file.row_counts import RowCounter, part_of_groups
 from millstream.connectors.file.values import Column
 from millstream.connectors.file.work_names import decode_item
-from millstream.errors import StateError
+from millstream.errors import RunError, StateError
 
 LIMIT = ReadMaxFiles(100)
 TYPES = {"n": pa.int64(), "t": pa.string()}
@@ -116,6 +116,19 @@ def test_a_run_of_what_exists_does_not_find_later_files(tmp_path):
     end = read.latestOffset(read.initialOffset(), LIMIT)
     assert names([items(read, {"batch": 0}, end)]) == [["a"]]
     assert read.latestOffset(end, LIMIT) == end
+
+
+def test_a_folder_that_cannot_be_listed_is_reported(tmp_path, monkeypatch):
+    add(tmp_path, "a")
+
+    def fail(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", f"{tmp_path}/in")
+
+    monkeypatch.setattr(os, "scandir", fail)
+    with pytest.raises(RunError) as caught:
+        stream(tmp_path).latestOffset({"batch": 0}, LIMIT)
+    assert caught.value.code == "MS-RUN-FILE"
+    assert "cannot be listed: [Errno 13] Permission denied" in caught.value.cause
 
 
 def test_a_file_that_is_deleted_before_its_batch_is_planned_is_ignored(tmp_path):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from millstream.errors import StateError
+from millstream.errors import RunError, StateError
 from millstream.state_format import FORMAT_FIX
 
 RETAINED = 100  # rows of committed batches, as many as Spark keeps of its offsets
@@ -168,13 +168,20 @@ class AdmissionLog:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Begins a transaction that excludes other writers, which wait."""
         database = self._open()
-        database.execute("BEGIN IMMEDIATE")
         try:
+            database.execute("BEGIN IMMEDIATE")
             yield database
-        except BaseException:
-            database.execute("ROLLBACK")
+            database.execute("COMMIT")
+        except BaseException as error:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                raise RunError(
+                    "MS-RUN-DISK",
+                    f"the log {self.path} of the files that were read cannot be written: {error}.",
+                    fix="Make space or the folder writable, and run the job again.",
+                ) from None
             raise
-        database.execute("COMMIT")
 
     def _open(self) -> sqlite3.Connection:
         if self._database is None:

@@ -32,7 +32,7 @@ from millstream.connectors.file.row_counts import RowCounter
 from millstream.connectors.file.work_names import encode_item
 from millstream.connectors.python_source import ErrorAnnotation, NamedDataSource
 from millstream.connectors.work_items import ITEM
-from millstream.errors import StateError
+from millstream.errors import RunError, StateError
 from millstream.state_format import FORMAT_FIX
 
 SETTINGS = "settings"
@@ -176,7 +176,14 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _list(self) -> None:
         began = time.monotonic()
-        paths = self.listing.paths()
+        try:
+            paths = self.listing.paths()
+        except (OSError, pa.ArrowException) as error:
+            raise RunError(
+                "MS-RUN-FILE",
+                f"the files of {self.settings.path} cannot be listed: {error}.",
+                fix="Make the folder readable and run the job again; nothing is lost.",
+            ) from None
         listed = set(paths)
         self._seen &= listed
         new = self.log.unseen(path for path in paths if path not in self._seen)
