@@ -128,7 +128,12 @@ def test_both_sides_of_a_self_join_read_the_same_files(spark, tmp_path, engine):
     trial = Trial(spark, tmp_path, SELF_JOIN.format(form="json", more=more, engine=engine))
     for number in range(3):
         add(trial, f"{number}.json", range(number * 10, number * 10 + 10))
-    trial.flushed()
+    run = trial.start()
+    try:
+        run.process_available()
+        run.flush()
+    finally:
+        run.stop()
     assert trial.rows() == Counter((str(number), str(number)) for number in range(30))
     log = sqlite3.connect(tmp_path / "checkpoint/out/sources/numbers.sqlite")
     assert log.execute("SELECT count(*) FROM admitted").fetchone() == (3,)
