@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -161,7 +162,7 @@ def test_a_killed_compaction_shows_no_row_twice_and_the_next_one_completes_it(
         (Path, "replace"),
         (Path, "mkdir"),
         (Path, "write_text"),
-        (compaction.shutil, "rmtree"),
+        (shutil, "rmtree"),
         (compaction, "merge"),
     ):
         killing(owner, name)

@@ -115,7 +115,8 @@ class AvroFile:
             import fastavro
         except ImportError:
             raise UnreadableFileError(_INSTALL) from None
-        records = list(fastavro.reader(container(header, data)))
+        reader: Iterator[Any] = fastavro.reader(container(header, data))
+        records = list(reader)
         arrays = [
             pa.array([_value(record[each.name], each.type) for record in records], each.type)
             for each in self.schema

@@ -78,7 +78,7 @@ class Compaction:
         for name in (name for names in folders.values() for name in names):
             label = label_of(name)
             newest[label] = max(newest.get(label, -1), _batch(name))
-        found = []
+        found: list[Merge] = []
         for folder, names in folders.items():
             for label, own in groupby(sorted(names, key=_order), key=label_of):
                 last = -1 if self.is_committed else newest[label]

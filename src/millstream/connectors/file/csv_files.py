@@ -42,10 +42,10 @@ class CsvFiles:
         self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
     ) -> Iterator[pa.RecordBatch]:
         """Reads the wanted columns, and BAD, of the records that begin in one part of an item."""
-        path, *limits = decode_item(path)
+        path, first, last = decode_item(path)
         try:
             given = folder_values(path, self.base, self.columns)
-            cut = Cut(*limits, part, parts)
+            cut = Cut(first, last, part, parts)
             with open_text(path, self.encoding) as text:
                 yield from self._rows(path, text, wanted, given, cut)
         except UnreadableFileError as why:

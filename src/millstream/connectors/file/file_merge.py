@@ -137,7 +137,7 @@ def _first_line(path: Path) -> bytes:
 
 def _readable(path: Path) -> Any:
     if codec := _CODECS.get(path.suffix):
-        return io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(path)), codec))  # type: ignore[type-var]
+        return io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(path)), codec))
     return path.open("rb")
 
 

@@ -36,7 +36,7 @@ def open_source(
     source: Source,
     base: Path,
     columns: Collection[str],  # noqa: ARG001
-    state: Path | None,
+    state: Path | None = None,
 ) -> DeferredFrame | WorkStream:
     """Returns the files of a source as work items, or rows if only Spark reads the format. `state`:
     the file of the log of files."""
