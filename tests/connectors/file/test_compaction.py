@@ -185,6 +185,16 @@ def test_a_killed_compaction_shows_no_row_twice_and_the_next_one_completes_it(
 STEPS = 14  # calls of a compaction that is not killed
 
 
+def test_a_damaged_file_is_named_and_nothing_is_changed(tmp_path):
+    fill(tmp_path)
+    (tmp_path / "000001-1.parquet").write_bytes(b"PAR1 damaged PAR1")
+    with pytest.raises(RunError) as caught:
+        Compaction(tmp_path, SIZE, header=True).run()
+    assert caught.value.code == "MS-RUN-COMPACT"
+    assert f"{tmp_path}/000001-1.parquet cannot be merged" in caught.value.cause
+    assert len(list(tmp_path.glob("*.parquet"))) == 8
+
+
 def test_two_compactions_of_a_folder_exclude_each_other(tmp_path):
     fill(tmp_path)
     first = Compaction(tmp_path, SIZE, header=True)

@@ -24,9 +24,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+import pyarrow as pa
+
 from millstream.connectors.file.batch_files import batch_of, label_of, number_of
 from millstream.connectors.file.file_merge import merge, merge_key
 from millstream.connectors.file.listing import is_hidden
+from millstream.connectors.file.text_file import UnreadableFileError
 from millstream.errors import RunError
 
 _HIDDEN = "_compaction"
@@ -92,7 +95,8 @@ class Compaction:
             path = folder / name
             bytes_ = path.stat().st_size
             is_small = bytes_ < self.target_size
-            own = merge_key(path, header=self.header) if is_small else None
+            with _readable(path):
+                own = merge_key(path, header=self.header) if is_small else None
             if run and (own != key or size + bytes_ > self.target_size):
                 yield from _several(folder, run, size)
                 run, size = [], 0
@@ -107,7 +111,8 @@ class Compaction:
         shutil.rmtree(hidden, ignore_errors=True)
         (hidden / _OLD).mkdir(parents=True)
         merged = hidden / planned.names[0]
-        merge([folder / name for name in planned.names], merged, header=self.header)
+        with _readable(folder):
+            merge([folder / name for name in planned.names], merged, header=self.header)
         _sync(merged)
         swap = hidden / f".{_SWAP}"
         swap.write_text(json.dumps(planned.names), encoding="utf-8")
@@ -149,6 +154,19 @@ class Compaction:
                     fix="Wait until it has ended.",
                 ) from None
             yield
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Reports files that cannot be read, such as damaged ones."""
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnreadableFileError) as error:
+        raise RunError(
+            "MS-RUN-COMPACT",
+            f"{path} cannot be merged: {error}.",
+            fix="Repair or move the file. Files that were merged before are complete.",
+        ) from None
 
 
 def complete_swap(folder: Path) -> None:
