@@ -178,8 +178,8 @@ class AdmissionLog:
             if isinstance(error, sqlite3.OperationalError):
                 raise RunError(
                     "MS-RUN-DISK",
-                    f"the log {self.path} of the files that were read cannot be written: {error}.",
-                    fix="Make space or the folder writable, and run the job again.",
+                    f"{self.path} cannot be written: {error}.",
+                    fix="Make it writable, with free space. Then run the job again: it resumes.",
                 ) from None
             raise
 
