@@ -105,6 +105,7 @@ CODES = {
     "MS-PLAN-WINDOW-COLUMN": "A window column is used where rows are not in windows.",
     "MS-PLAN-WITHIN": "WITHIN is at the wrong place, or does not fit the join.",
     "MS-RUN-BUG": "Millstream itself has a defect. Please report it.",
+    "MS-RUN-COMPACT": "The files of a folder cannot be compacted.",
     "MS-RUN-CSV-NULL": "A CSV sink of one column would write NULL as an empty line.",
     "MS-RUN-DATABASE-DRIVER": "A job uses a database, and SQLAlchemy or a driver is not installed.",
     "MS-RUN-DATABASE-FAILED": "A database cannot be reached, or reports an error.",

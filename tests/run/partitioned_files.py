@@ -28,9 +28,13 @@ SPEC = replace(
 
 
 def open_source(
-    spark: SparkSession, source: Source, base: Path, columns: Collection[str]
+    spark: SparkSession,
+    source: Source,
+    base: Path,
+    columns: Collection[str],
+    state: Path | None = None,
 ) -> WorkStream:
-    stream = file_source.open_source(spark, source, base, columns)
+    stream = file_source.open_source(spark, source, base, columns, state)
     assert isinstance(stream, WorkStream)
     name = F.regexp_extract(ITEM, "([^/]+)-[^/]*$", 1)
     known = base / "partitions"

@@ -1,4 +1,4 @@
-"""Spark's log of files: which files a batch has, and entries of batches that were never planned."""
+"""Spark's log of files: entries of batches that were never planned."""
 
 from __future__ import annotations
 
@@ -20,18 +20,6 @@ def listed(folder: Path, source: int, name: str, *entries: tuple[str, int]) -> N
     target.mkdir(parents=True, exist_ok=True)
     (target / name).write_text("\n".join(["v1", *lines]))
     (target / f".{name}.crc").write_text("")
-
-
-def test_the_files_of_a_batch_are_those_between_two_offsets(tmp_path: Path) -> None:
-    offsets(tmp_path, 0, 0, None)
-    offsets(tmp_path, 1, 2, 0)
-    listed(tmp_path, 0, "0", ("file:///a", 0))
-    listed(tmp_path, 0, "1", ("file:///b", 1), ("file:///c", 1))
-    listed(tmp_path, 0, "2.compact", *[("file:///a", 0), ("file:///b", 1), ("file:///d", 2)])
-    listed(tmp_path, 1, "0", ("file:///e", 0))
-    log = FileLog(tmp_path)
-    assert log.files(0) == [["file:///a"], []]
-    assert log.files(1) == [["file:///b", "file:///c", "file:///d"], ["file:///e"]]
 
 
 def test_entries_beyond_the_last_planned_batch_are_removed(tmp_path: Path) -> None:
@@ -68,19 +56,3 @@ def test_a_checkpoint_without_batches_loses_all_entries(tmp_path: Path) -> None:
     listed(tmp_path, 0, "0", ("file:///a", 0))
     FileLog(tmp_path).remove_unplanned()
     assert list((tmp_path / "sources/0").iterdir()) == []
-
-
-def test_stored_folders_say_which_line_is_which(tmp_path: Path) -> None:
-    """Source 1 is read in two places of the plan, so source 2 has the fourth line."""
-    spark = tmp_path / "spark"
-    offsets(spark, 0, 0, 0, 0, 0)
-    offsets(spark, 1, 2, 0, 0, 1)
-    for source in (0, 1, 2):
-        for offset in range(3):
-            listed(spark, source, str(offset), (f"file:///{source}/{offset}", offset))
-    log = FileLog(spark)
-    log.write_folders([0, 1, 1, 2])
-    assert log.files(1) == [["file:///0/1", "file:///0/2"], [], ["file:///2/1"]]
-    log.remove_unplanned()
-    left = [sorted(p.name for p in (spark / f"sources/{n}").glob("[!.]*")) for n in (0, 1, 2)]
-    assert left == [["0", "1", "2"], ["0"], ["0", "1"]]

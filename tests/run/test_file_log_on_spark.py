@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 from tests.run.trial import Trial
+
+from millstream.connectors.file.admission_log import AdmissionLog, Item
 
 SELECT = """
 CREATE SOURCE numbers (n INT) WITH ('connector' = 'file', 'path' = 'in/numbers', 'format' = 'csv',
@@ -35,11 +36,12 @@ def test_after_a_kill_a_batch_has_no_more_files_than_its_limit(spark, tmp_path):
     trial.once()
     for number in (2, 3):
         trial.add("numbers", f"{number}.csv", ["n", str(number)])
-    # Killed after Spark logged the files of the next batch, before it logged the batch.
-    log = tmp_path / "checkpoint/out/spark/sources/0"
-    entry = {"path": f"file://{tmp_path}/in/numbers/2.csv", "timestamp": 1, "batchId": 1}
-    (log / "1").write_text(f"v1\n{json.dumps(entry)}")
+    # Killed after the files of the next batch were recorded, before Spark logged the batch.
+    log = AdmissionLog(tmp_path / "checkpoint/out/sources/numbers.sqlite")
+    item = Item(f"{tmp_path}/in/numbers/3.csv", 0, None, 4, 1)
+    assert log.admit(1, lambda _: ([item], None)) == 2
     trial.once()
     assert trial.rows() == Counter([("1",), ("2",), ("3",)])
     files = sorted(path.name for path in (tmp_path / "out").glob("*.csv"))
     assert files == ["000000-0.csv", "000001-0.csv", "000002-0.csv"]
+    assert (tmp_path / "out/000001-0.csv").read_text() == "n\n3\n"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
-from tests.run.fake_sinks import Store, TransactionalSink
+from pyspark.sql import DataFrame
 from tests.run.trial import Trial
 
-from millstream.connectors.dead_letters import DEAD_LETTER
 from millstream.errors import RunError
-from millstream.run.job_sinks import JobSinks
-from millstream.run.missing_files import MissingFiles
+from millstream.run.query_writer import QueryWriter
 
 SELECT = """
 CREATE SOURCE numbers (n INT) WITH ('connector' = 'file', 'path' = 'in/numbers', 'format' = 'csv',
@@ -56,14 +52,14 @@ def delete_once_planned(
     sources: tuple[str, ...] = ("numbers",),
 ) -> None:
     """Deletes files of a name when their batch has been planned, before it runs."""
-    begin = MissingFiles.begin
+    write = QueryWriter.write
 
-    def deleting(self: MissingFiles, spark: SparkSession, query: str) -> None:
-        begin(self, spark, query)
+    def deleting(self: QueryWriter, frame: DataFrame, batch: int) -> None:
         for source in sources:
             (trial.folder / "in" / source / name).unlink(missing_ok=True)
+        write(self, frame, batch)
 
-    monkeypatch.setattr(MissingFiles, "begin", deleting)
+    monkeypatch.setattr(QueryWriter, "write", deleting)
 
 
 def letters(trial: Trial) -> list[dict[str, Any]]:
@@ -105,8 +101,7 @@ def test_with_fail_the_error_names_the_file_and_the_job_resumes_when_it_is_back(
     path = tmp_path / "in/numbers/gone.csv"
     assert str(caught.value) == (
         f"MS-RUN-MALFORMED: source numbers: {path}: the file was deleted before it was read. "
-        "Write the file again under the same name, or set 'malformed' = 'dead_letter' to continue "
-        "without it."
+        "Correct the input, or set 'malformed' = 'dead_letter' to continue without such records."
     )
     trial.add("numbers", "gone.csv", ["n", "1"])
     trial.once()
@@ -126,34 +121,16 @@ def test_a_deleted_file_is_found_where_several_operators_read_the_control_stream
     assert trial.rows() == Counter([("2",)])
     [letter] = letters(trial)
     assert letter["_file"] == str(tmp_path / "in/numbers/a.csv")
-    folders = json.loads((tmp_path / "checkpoint/out/source-folders.json").read_text())
-    assert len(folders) > len(set(folders)) == 3
 
 
-@pytest.mark.parametrize("is_transactional", [False, True])
-def test_deleted_files_of_two_sources_are_in_one_dead_letter_sink(
-    spark, tmp_path, monkeypatch, is_transactional
-):
+def test_deleted_files_of_two_sources_are_in_one_dead_letter_sink(spark, tmp_path, monkeypatch):
     trial = Trial(spark, tmp_path, UNION)
     for source in ("numbers", "others"):
         trial.add(source, "gone.csv", ["n", "1"])
-    trial.add("numbers", "malformed.csv", ["n", "x"])  # an executor writes to the sink, too
+    trial.add("numbers", "malformed.csv", ["n", "x"])  # in the same sink
     delete_once_planned(monkeypatch, trial, "gone.csv", sources=("numbers", "others"))
-    store = Store()
-    if is_transactional:
-        open_sink = JobSinks.open_sink
-        monkeypatch.setattr(
-            JobSinks,
-            "open_sink",
-            lambda sinks, sink: (
-                TransactionalSink(store) if sink.name == "bad" else open_sink(sinks, sink)
-            ),
-        )
     found = trial.once()
-    # Executors write to their own copy of the store.
-    rows = [dict(zip(DEAD_LETTER.names, row, strict=True)) for row in store.appended]
-    letters = rows if is_transactional else trial.read("bad")
-    gone = [row["_file"] for row in letters if row["_reason"] == "unreadable_file"]
+    gone = [row["_file"] for row in trial.read("bad") if row["_reason"] == "unreadable_file"]
     assert sorted(gone) == [
         str(tmp_path / "in" / source / "gone.csv") for source in ("numbers", "others")
     ]

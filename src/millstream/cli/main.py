@@ -9,6 +9,7 @@ import typer
 from millstream.cli import (
     bench,
     catalog,
+    compact,
     connectors,
     dev,
     explain,
@@ -73,6 +74,7 @@ app.command(epilog=run.EPILOG)(run.run)
 app.command(epilog=explain.EPILOG)(explain.explain)
 app.command(epilog=connectors.EPILOG)(connectors.connectors)
 app.command(epilog=refresh.EPILOG)(refresh.refresh)
+app.command(epilog=compact.EPILOG)(compact.compact)
 app.command(epilog=prepare.EPILOG)(prepare.prepare)
 app.command("test", epilog=test.EPILOG)(test.run_tests)
 app.add_typer(catalog.app, name="catalog")

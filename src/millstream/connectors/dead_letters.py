@@ -17,7 +17,7 @@ MALFORMED = "malformed"  # a record does not fit the columns of its source
 UNREADABLE_FILE = "unreadable_file"  # no row of the file is read
 AHEAD_OF_TIME = "ahead_of_time"  # the event time is too far ahead of processing time
 LOOKUP_FAILED = "lookup_failed"
-DELETED = "it no longer exists."  # the end of the message about a deleted file
+DELETED = "the file was deleted before it was read."
 REMEDY = "Correct the input, or set 'malformed' = 'dead_letter' to continue without such records."
 
 DEAD_LETTER = pa.schema(

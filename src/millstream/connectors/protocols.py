@@ -25,6 +25,20 @@ class OpenSource(Protocol):
     ) -> DataFrame | DeferredFrame | WorkStream: ...
 
 
+class OpenSourceWithState(Protocol):
+    """`ConnectorSpec.source` of a connector with `source_state`. `state` is a file in the
+    checkpoint, which exists if the source has created it; None: there is no checkpoint."""
+
+    def __call__(
+        self,
+        spark: SparkSession,
+        source: Source,
+        base: Path,
+        columns: Collection[str],
+        state: Path | None,
+    ) -> DataFrame | DeferredFrame | WorkStream: ...
+
+
 class OpenSink(Protocol):
     """`ConnectorSpec.sink`."""
 

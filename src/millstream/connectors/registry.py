@@ -15,6 +15,7 @@ from millstream.connectors.protocols import (
     OpenOutput,
     OpenSink,
     OpenSource,
+    OpenSourceWithState,
     OpenTable,
     SinkOutput,
     TableReader,
@@ -37,12 +38,19 @@ def open_source(
     source: Source,
     base: Path,
     columns: Collection[str] | None = None,
+    state: Path | None = None,
 ) -> DataFrame | DeferredFrame | WorkStream:
-    """Opens the stream of a source; columns that are not in `columns` may be omitted."""
-    named = connectors[source.connector].source
+    """Opens the stream of a source; columns that are not in `columns` may be omitted. `state` is
+    the file of the checkpoint in which a source may store what it has read; None: there is no
+    checkpoint of Millstream."""
+    spec = connectors[source.connector]
+    named = spec.source
     if named is None:
         raise _cannot(Role.SOURCE, source)
     read = [column.name for column in source.columns] if columns is None else columns
+    if spec.source_state:
+        opener = cast("OpenSourceWithState", pkgutil.resolve_name(named))
+        return opener(spark, source, base, read, state)
     return cast("OpenSource", pkgutil.resolve_name(named))(spark, source, base, read)
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Message = dict[str, Any]  # the output of one task; JSON types and bytes
 # A column of a projection: one task writes all rows of a value, in their order.
 ORDER_KEY = "_ms_key"
-DRIVER = -1  # the task number of rows that the driver adds, such as missing files
 
 
 @dataclass(frozen=True, slots=True)

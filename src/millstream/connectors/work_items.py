@@ -3,8 +3,7 @@
     Spark streams names of work items ──▶ the engine's loop ──▶ the connector's `Reader` ──▶ rows
 
 A connector whose source returns a `WorkStream` lists items and reads a single item. The engine does
-the rest: the loop over items, reading items in parts, and detecting items that were not read
-(`engine/scan/loop.py`).
+the rest: the loop over items, and reading items in parts (`engine/scan/loop.py`).
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import pyarrow as pa
-from pyspark.accumulators import Accumulator, AccumulatorParam
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -46,48 +44,6 @@ class Reader(Protocol):
         ...
 
 
-class _Union(AccumulatorParam[set[str]]):
-    def zero(self, value: set[str]) -> set[str]:  # noqa: ARG002
-        return set()
-
-    def addInPlace(self, value1: set[str], value2: set[str]) -> set[str]:  # noqa: N802
-        return value1 | value2
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedItems:
-    """The names of work items that executors receive, reported to the driver at the end of a task.
-    A retried task reports the same names."""
-
-    names: Accumulator[set[str]]
-
-    @classmethod
-    def of(cls, spark: SparkSession) -> ReportedItems:
-        return cls(spark.sparkContext.accumulator(set(), _Union()))
-
-    def add(self, name: str) -> None:
-        """Reports a name. Called on executors."""
-        self.names.add({name})
-
-    def take(self) -> set[str]:
-        """Returns the names reported since the last call. Called on the driver."""
-        found = self.names.value
-        self.names.value = set()
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class ItemCheck:
-    """How the driver detects items that Spark listed but no executor received: deleted files.
-
-    `empty_is_valid`: an item of zero bytes is valid and has no rows.
-    """
-
-    folder: str
-    reported: ReportedItems
-    empty_is_valid: bool
-
-
 @dataclass(frozen=True, slots=True)
 class WorkStream:
     """The stream of a source's work items.
@@ -100,7 +56,6 @@ class WorkStream:
         schema: The declared columns with Spark types.
         types: The columns that the reader can read with Arrow types.
         sample: One of the current items, to estimate sizes.
-        check: How missing items are detected, if possible.
         partitions: The partitions that are known when the source is opened; None if it has none.
             The watermark waits for all of them (docs/03-time-and-watermarks.md).
             Partitions may be added while the query runs.
@@ -112,13 +67,8 @@ class WorkStream:
     schema: StructType
     types: Mapping[str, pa.DataType]
     sample: str | None = None
-    check: ItemCheck | None = None
     partitions: tuple[str, ...] | None = None
     is_changelog: bool = False
-
-    @property
-    def reported(self) -> ReportedItems | None:
-        return self.check.reported if self.check else None
 
 
 def split_into_parts(items: DataFrame, parts: int) -> DataFrame:

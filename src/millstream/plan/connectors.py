@@ -111,6 +111,8 @@ class ConnectorSpec:
         limit_of: A limit of one sink that `explain` shows; empty if it has none.
         executor_reads: Executors read the rows; the driver only lists work items.
         admission_control: The size of a micro-batch can be limited.
+        source_state: Its source stores what it has read in a file of the checkpoint, whose path is
+            the argument `state` of the function that opens it.
         keeps_rows: False if its sink discards rows.
         refreshable: A table can be read again while the job runs.
         watchable: Whether a table has changed is known without reading it.
@@ -150,6 +152,7 @@ class ConnectorSpec:
     limit_of: Callable[[SinkDef], str] | None = None
     executor_reads: bool = False
     admission_control: bool = False
+    source_state: bool = False
     keeps_rows: bool = True
     refreshable: bool = True
     watchable: bool = False

@@ -10,12 +10,10 @@ first, or finds it complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-import pyarrow as pa
-
-from millstream.connectors.sink import DRIVER, BatchId, Message, Sink, TaskId, WriterOpener
+from millstream.connectors.sink import BatchId, Sink, WriterOpener
 from millstream.engine.processor.routing import BatchReport
 
 Openers = Mapping[str, WriterOpener]
@@ -47,17 +45,3 @@ def write_batch(
                 sinks[name].abort(ids[name], report.messages(name))
         raise
     return report
-
-
-def write_on_driver(batch: BatchId, opener: WriterOpener, tables: Iterable[pa.Table]) -> Message:
-    """Writes rows that the driver adds to an output. Called once for each batch and output, because
-    sinks identify what they have written by task."""
-    writer = opener.open(TaskId(batch, DRIVER))
-    try:
-        for table in tables:
-            for rows in table.to_batches():
-                writer.write(rows)
-        return writer.close()
-    except BaseException:
-        writer.abort()
-        raise

@@ -9,6 +9,7 @@
                                           the UUID of the checkpoint
                         spark/            Spark's own checkpoint
                         control/          the control stream
+                        sources/<source>.sqlite   what a source has read, such as files
                         ended             exists once the input has ended
                         tasks.json        how many tasks write the last batch, if a sink needs it
                         ledger.json       the ledger after the last batch
@@ -22,6 +23,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,6 +61,10 @@ class Checkpoint:
 
     def dead_letters(self, source: str) -> Path:
         return self.folder / "dead-letter" / source
+
+    def source_state(self, source: str) -> Path:
+        """Returns the file in which a source stores what it has read."""
+        return self.folder / "sources" / f"{source}.sqlite"
 
     @property
     def next_batch(self) -> int:
@@ -108,6 +114,7 @@ class Checkpoint:
         stored, identity = self._read_description(), query_identity(query, sinks)
         if stored is None:
             self._remove_unfinished_offsets()
+            shutil.rmtree(self.folder / "sources", ignore_errors=True)
             stored = {"key_groups": groups, "uuid": uuid4().hex}
         if stored.get("identity") != identity:
             write_json(self._description, {**stored, "identity": identity})
@@ -189,6 +196,19 @@ class Checkpoint:
                     fix="Undo the change to resume, or start again with another --checkpoint, or "
                     "with --fresh, which removes the checkpoint and the files of file sinks.",
                 )
+
+
+def reject_incomplete_batches(checkpoint: Path) -> None:
+    """Rejects a checkpoint in which a batch has begun and is not committed."""
+    for file in sorted(checkpoint.glob("*/millstream.json")):
+        query = Checkpoint(file.parent)
+        if (query.spark / "offsets" / str(query.next_batch)).exists():
+            raise StateError(
+                "MS-STATE-PENDING",
+                f"batch {query.next_batch} of {query.folder.name} is not complete: the next run "
+                "replaces its files.",
+                fix="Run the job until the batch is complete, then repeat the command.",
+            )
 
 
 @contextmanager

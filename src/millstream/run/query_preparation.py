@@ -108,7 +108,10 @@ class QueryPreparation:
         first_batch = checkpoint.next_batch
         sources = {
             source.name: self._rows(
-                spark, self._with_checkpoint(source, checkpoint), self._columns_of(query, source)
+                spark,
+                self._with_checkpoint(source, checkpoint),
+                self._columns_of(query, source),
+                checkpoint.source_state(source.name),
             )
             for source in query_sources(query)
         }
@@ -171,12 +174,13 @@ class QueryPreparation:
         return self.max_ahead if keeps else None
 
     def _rows(
-        self, spark: SparkSession, source: Source, columns: Collection[str]
+        self, spark: SparkSession, source: Source, columns: Collection[str], state: Path
     ) -> DataFrame | DeferredFrame:
         given = self.given_sources(spark, source) if self.given_sources else None
         if given is not None:
             return given
-        return rows_of(open_source(self.connectors, spark, source, self.base, columns), columns)
+        opened = open_source(self.connectors, spark, source, self.base, columns, state)
+        return rows_of(opened, columns)
 
     def _with_checkpoint(self, source: Source, checkpoint: Checkpoint) -> Source:
         """Adds the identifier of the checkpoint, if the connector uses it."""

@@ -21,7 +21,6 @@ from pyspark.sql.types import StructType
 from millstream.connectors.dead_letters import BAD, DEAD_LETTER
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.sink import (
-    DRIVER,
     BatchId,
     Sink,
     SparkSink,
@@ -30,7 +29,6 @@ from millstream.connectors.sink import (
     SupportsSideOutputCheck,
 )
 from millstream.connectors.sink_errors import write_error_fix
-from millstream.connectors.work_items import ItemCheck
 from millstream.engine.compile.compiled_operator import CompiledOperator, late_tables
 from millstream.engine.compile.outputs import METRICS_NAME, OutputReader, SideOutputs
 from millstream.engine.compile.query import CompiledQuery
@@ -42,7 +40,6 @@ from millstream.engine.processor.routing import (
     MESSAGES,
     BatchReport,
     Routing,
-    TaskReport,
     router,
 )
 from millstream.engine.runtime.session import partitions
@@ -52,13 +49,11 @@ from millstream.observe.ledger import dead_letters_of, late_rows_in
 from millstream.plan.facts.output_groups import query_operators, query_references, query_sources
 from millstream.plan.facts.union import physical_inputs
 from millstream.plan.nodes import Query, ReferenceTable, Source
-from millstream.run.batch_writer import Openers, write_batch, write_on_driver
+from millstream.run.batch_writer import Openers, write_batch
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure
-from millstream.run.file_log import FileLog
 from millstream.run.job_sinks import JobSinks
 from millstream.run.ledger_store import LedgerStore
-from millstream.run.missing_files import MissingFiles, ReadSource
 from millstream.run.state_limits import StateLimits
 from millstream.temporal import LateAction, MalformedAction
 from millstream.values import Lookup, OnError
@@ -102,8 +97,6 @@ class QueryWriter:
     _sinks: dict[str, Sink] = field(default_factory=dict)  # by output
     _names: dict[str, str] = field(default_factory=dict)  # of sinks, by output
     _routing: Routing = field(default_factory=Routing)
-    _checks: dict[str, ItemCheck] = field(default_factory=dict)  # by source
-    _missing: MissingFiles | None = None
     _may_reject: bool = False  # whether rows can go to dead letters
     _warned: set[str] = field(default_factory=set)  # sources with a row ahead of time
 
@@ -115,13 +108,6 @@ class QueryWriter:
             for source in query_sources(self.plan)
         )
         self._may_reject = self._may_reject or bool(self.compiled.max_ahead_by_source)
-        self._checks = {
-            name: rows.origin.check
-            for name, rows in sources.items()
-            if isinstance(rows, DeferredFrame)
-            and rows.origin is not None
-            and rows.origin.check is not None
-        }
         several = len(self.plan.outputs) > 1
         for number, output in enumerate(self.plan.outputs):
             sink = self.main_sinks[output.sink.name]
@@ -216,9 +202,6 @@ class QueryWriter:
     def start(self, trigger: Mapping[str, object]) -> StreamingQuery:
         """Starts the query. `trigger` are the arguments of Spark's `DataStreamWriter.trigger`."""
         checkpoint = self.checkpoint.spark
-        checks = ((each, self._checks.get(each.name)) for each in query_sources(self.plan))
-        read = [ReadSource(each, check) for each, check in checks if check]
-        self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
         reader, sink = self.compiled.reader, self._by_spark
         if self.is_direct and sink is not None and isinstance(reader, OutputReader):
             rows = reader.rows_for_spark(self.compiled.stream)
@@ -266,8 +249,6 @@ class QueryWriter:
             raise self.error or error from error
 
     def _write(self, frame: DataFrame, batch: int) -> None:
-        if self._missing is not None:
-            self._missing.begin(self.spark, self.plan.name)
         metrics = self.compiled.reader.metrics
         seen = Observation() if metrics else None
         if seen is not None:
@@ -280,14 +261,14 @@ class QueryWriter:
             found = rows.mapInArrow(router(self._routing, ids, openers), MESSAGES).collect()
             return BatchReport.of(found)
 
-        def before_commit(report: BatchReport, openers: Openers) -> None:
+        def before_commit(report: BatchReport, openers: Openers) -> None:  # noqa: ARG001
             nonlocal side
             side = self.compiled.reader.read(report, {} if seen is None else seen.get)
             self.state_limits.check(side.stats)
-            self._add_missing_files(report, ids, openers, batch)
 
         report = write_batch(self._sinks, ids, execute, before_commit)
         self._warn_ahead(report)
+        self._warn_unreadable(report)
         rows_out = (
             report.rows_by_output() if self._routing.main_outputs else {0: report.rows(MAIN_OUTPUT)}
         )
@@ -307,26 +288,6 @@ class QueryWriter:
         (sink,) = self.main_sinks.values()
         return sink_columns(self.spark, sink, schema)
 
-    def _add_missing_files(
-        self, report: BatchReport, ids: Mapping[str, BatchId], openers: Openers, batch: int
-    ) -> None:
-        """Writes dead letters of files that were deleted before they were read, on the driver."""
-        tables: dict[str, list[pa.Table]] = {}
-        for table in self._missing.dead_letters(batch) if self._missing is not None else ():
-            source = table["_source"][0].as_py()
-            output, _ = self._routing.rejected[source]
-            tables.setdefault(output, []).append(table)
-            self.warn(
-                f"source {source}: {_count(table.num_rows, 'file')} could not be read. The first "
-                f"is {table['_file'][0].as_py()}: {table['_message'][0].as_py()} The dead-letter "
-                f"queue in {self._names[output]} lists all."
-            )
-        for output, letters in tables.items():
-            message = write_on_driver(ids[output], openers[output], letters)
-            counts = {table["_source"][0].as_py(): table.num_rows for table in letters}
-            made = TaskReport(DRIVER, message, sum(counts.values()), counts)
-            report.outputs.setdefault(output, []).append(made)
-
     def _written(self, report: BatchReport) -> Counter[str]:
         """Counts rows written to each sink of late rows, and dead letters of each source or
         table."""
@@ -338,6 +299,21 @@ class QueryWriter:
                 if output.startswith(_LATE):
                     written[late_rows_in(self._names[output])] += each.rows
         return written
+
+    def _warn_unreadable(self, report: BatchReport) -> None:
+        """Adds a warning for each source with files that could not be read."""
+        for output, reports in report.outputs.items():
+            counts: Counter[str] = Counter()
+            first: dict[str, str] = {}
+            for each in reports:
+                for source, (count, text) in each.unreadable.items():
+                    counts[source] += count
+                    first.setdefault(source, text)
+            for source, count in counts.items():
+                self.warn(
+                    f"source {source}: {_count(count, 'file')} could not be read. The first is "
+                    f"{first[source]} The dead-letter queue in {self._names[output]} lists all."
+                )
 
     def _warn_ahead(self, report: BatchReport) -> None:
         """Adds one warning per source and run, with the first of the rows."""

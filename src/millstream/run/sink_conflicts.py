@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from millstream.connectors.file.file_patterns import ANY_FOLDERS, has_pattern, matches_path
 from millstream.connectors.paths import resolve, to_local_path
 from millstream.errors import PlanError
 from millstream.plan.build.query_groups import group_into_queries
@@ -15,8 +15,6 @@ from millstream.plan.facts.side_outputs import SideSink, side_sinks
 from millstream.plan.nodes import Job, ReferenceTable, SinkDef, Source
 from millstream.plan.nodes.traversal import reference_tables_of, sources_of
 
-_GLOB = "*?[{"
-
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
@@ -24,6 +22,7 @@ class _Reader:
 
     title: str
     path: str
+    recursive: bool = False
 
 
 def reject_sink_conflicts(
@@ -88,7 +87,8 @@ def _readers(job: Job, base: Path, connectors: ConnectorRegistry) -> Iterator[_R
     ]
     for each, role in found:
         if path := _path_of(each, role, connectors):
-            yield _Reader(f"{role} {each.name}", _absolute(path, base))
+            recursive = each.option("recursive") == "true"
+            yield _Reader(f"{role} {each.name}", _absolute(path, base), recursive)
 
 
 def _path_of(
@@ -107,7 +107,7 @@ def _absolute(path: str, base: Path) -> str:
 
 def _reject_input(sink: SinkDef, path: str, folder: str, readers: list[_Reader]) -> None:
     for reader in readers:
-        if _would_read(reader.path, folder, sink.option("format", "json").lower()):
+        if _would_read(reader, folder, sink.option("format", "json").lower()):
             raise _conflict(
                 sink,
                 f"the sink {sink.name} writes to {path}, where the {reader.title} would read its "
@@ -116,14 +116,16 @@ def _reject_input(sink: SinkDef, path: str, folder: str, readers: list[_Reader])
             )
 
 
-def _would_read(read: str, folder: str, form: str) -> bool:
-    """Tests whether files that a sink writes to a folder are among those that `read` names: a
-    file, a folder, or a glob pattern of files or folders."""
-    if not any(character in read for character in _GLOB):
-        return _is_in(folder, read)
-    patterns = PurePosixPath(read).parts
-    parts = PurePosixPath(f"{folder}/000000-0.{form}").parts[: len(patterns)]
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+def _would_read(reader: _Reader, folder: str, form: str) -> bool:
+    """Tests whether files that a sink writes to a folder are among those that a source or table
+    reads: a file, a folder, or a glob pattern of files or folders."""
+    if not has_pattern(reader.path):
+        return _is_in(folder, reader.path)
+    patterns = PurePosixPath(reader.path).parts
+    parts = PurePosixPath(f"{folder}/000000-0.{form}").parts
+    count = len(parts) if reader.recursive else len(patterns)
+    lengths = range(1, len(parts) + 1) if ANY_FOLDERS in patterns else (len(patterns), count)
+    return any(matches_path(parts[:length], patterns) for length in lengths)
 
 
 def _reject_checkpoint(sink: SinkDef, path: str, folder: str, checkpoint: str) -> None:

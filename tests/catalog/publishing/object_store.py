@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,12 +28,23 @@ class ObjectStore:
     def put(self, key: str, text: str, at: datetime) -> None:
         self.objects[key] = (text.encode(), at)
 
-    def listing(self, prefix: str) -> bytes:
+    def listing(self, prefix: str, delimiter: str = "") -> bytes:
+        """Returns the objects below a prefix. With a delimiter, those in folders are one entry."""
+        below = {key: key.removeprefix(prefix) for key in self.objects if key.startswith(prefix)}
+        folders = {
+            f"{prefix}{rest.split(delimiter)[0]}{delimiter}"
+            for rest in below.values()
+            if delimiter and delimiter in rest
+        }
         found = [
+            f"<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>"
+            for folder in sorted(folders)
+        ]
+        found += [
             f"<Contents><Key>{key}</Key><LastModified>{_iso(at)}</LastModified>"
             f"<ETag>{_etag(content)}</ETag><Size>{len(content)}</Size></Contents>"
             for key, (content, at) in sorted(self.objects.items())
-            if key.startswith(prefix)
+            if key in below and not (delimiter and delimiter in below[key])
         ]
         return (
             f'<ListBucketResult xmlns="{_NAMESPACE}"><IsTruncated>false</IsTruncated>'
@@ -62,13 +73,17 @@ class _Handler(BaseHTTPRequestHandler):
         query = parse_qs(url.query, keep_blank_values=True)
         _, _, key = unquote(url.path).strip("/").partition("/")
         if "list-type" in query:
-            self._answer(200, self.store.listing(query.get("prefix", [""])[0]))
+            self._answer(200, self._listing(query))
         elif not key:
             self._answer(200)
         elif key in self.store.objects:
             self._object(key)
         else:
             self._answer(404)
+
+    def _listing(self, query: Mapping[str, list[str]]) -> bytes:
+        prefix, delimiter = (query.get(name, [""])[0] for name in ("prefix", "delimiter"))
+        return self.store.listing(prefix, delimiter)
 
     def _object(self, key: str) -> None:
         content, at = self.store.objects[key]

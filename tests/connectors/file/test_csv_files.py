@@ -285,8 +285,10 @@ def test_a_file_with_only_a_header_has_no_rows(tmp_path, data):
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ("a", "lacks b. The header is a; the declared columns are a, b."),
-        ("id,B,c", "lacks a. The header is id, B, c; the declared columns are a, b."),
+        (
+            "id",
+            "has none of the declared columns. The header is id; the declared columns are a, b.",
+        ),
         ("a,b,A", "has a twice. The header is a, b, A; the declared columns are a, b."),
     ],
 )
@@ -304,8 +306,12 @@ def test_a_file_whose_header_does_not_fit_is_rejected_as_a_whole(tmp_path, heade
     ]
 
 
+def test_a_column_that_a_file_lacks_is_null(tmp_path):
+    assert read(tmp_path, "B,c\nx,1\n", header=True) == [{"a": None, "b": "x", BAD: None}]
+
+
 def test_a_rejected_file_is_reported_by_one_part_of_it(tmp_path):
-    (tmp_path / "x.csv").write_text("a\n1\n2\n")
+    (tmp_path / "x.csv").write_text("c\n1\n2\n")
     files = CsvFiles(str(tmp_path), tuple(Column(name, kind, "") for name, kind in AB.items()))
     assert [len(list(files.read(f"{tmp_path}/x.csv", AB, part, 3))) for part in range(3)] == [
         1,
@@ -318,7 +324,7 @@ def test_a_file_that_is_gone_is_rejected(tmp_path):
     files = CsvFiles(str(tmp_path), tuple(Column(name, kind, "") for name, kind in AB.items()))
     (batch,) = files.read(f"file:{tmp_path}/gone.csv", AB)
     rejection = Rejection.decode(batch.column(BAD)[0].as_py())
-    assert rejection.message == "the file cannot be read: it no longer exists."
+    assert rejection.message == "the file was deleted before it was read."
     assert files.size_of(f"{tmp_path}/gone.csv", AB) == 0
 
 

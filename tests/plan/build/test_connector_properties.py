@@ -68,10 +68,10 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'colour' = 't')",
             "MS-PROP-UNKNOWN at line 1, column 70: a source has no property 'colour'. The "
-            "properties of a source are connector, dead_letter.sink, delimiter, encoding, "
-            "escape, event.missing, format, header, idle.timeout, malformed, "
-            "max.files.per.batch, multiline, null.value, path, quote, timestamp.format, trim, "
-            "watermark.every, watermark.max_ahead.",
+            "properties of a source are connector, dead_letter.sink, deleted.retention, "
+            "delimiter, encoding, escape, event.missing, format, header, idle.timeout, malformed, "
+            "max.files.per.batch, max.rows.per.batch, multiline, null.value, path, quote, "
+            "recursive, timestamp.format, trim, watermark.every, watermark.max_ahead.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'fromat' = 'x')",
@@ -91,17 +91,20 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'pulsar')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'pulsar'. Use one of "
-            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, iceberg.",
+            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, "
+            "iceberg.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'console')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'console'. Use one of "
-            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, iceberg.",
+            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, "
+            "iceberg.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'dataframe')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'dataframe'. Use one of "
-            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, iceberg.",
+            "file, kafka, memory, rate, datagen, postgresql, sqlite, jdbc, database, delta, "
+            "iceberg.",
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'console')",

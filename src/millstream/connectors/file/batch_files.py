@@ -6,7 +6,7 @@ import re
 
 HIDDEN = "_writing"  # begins the names of folders of batches that are not committed
 _BATCH_FILE = re.compile(
-    r"(?P<batch>\d{6,})-\d+(?P<label>\..+)?\.(?:csv|json|parquet|orc)(?:\.gz|\.bz2)?"
+    r"(?P<batch>\d{6,})-(?P<number>\d+)(?P<label>\..+)?\.(?:csv|json|parquet|orc|avro)(?:\.gz|\.bz2)?"
 )
 
 
@@ -21,3 +21,20 @@ def batch_of(name: str, label: str | None = None) -> int | None:
 
 def is_batch_file(name: str, batch: int, label: str) -> bool:
     return batch_of(name, label) == batch
+
+
+def label_of(name: str) -> str:
+    """Returns the label of a file that a file sink has written, which begins with a dot; empty if
+    it has none."""
+    return (_found(name)["label"]) or ""
+
+
+def number_of(name: str) -> int:
+    """Returns the number of a file in its batch."""
+    return int(_found(name)["number"])
+
+
+def _found(name: str) -> re.Match[str]:
+    found = _BATCH_FILE.fullmatch(name)
+    assert found is not None, name
+    return found

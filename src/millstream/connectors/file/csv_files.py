@@ -16,6 +16,7 @@ from millstream.connectors.file.folders import folder_values
 from millstream.connectors.file.rejections import Rejections, unreadable
 from millstream.connectors.file.text_file import BOM, UTF8, Text, UnreadableFileError, open_text
 from millstream.connectors.file.values import Column
+from millstream.connectors.file.work_names import decode_item
 from millstream.connectors.paths import to_local_path
 
 
@@ -40,12 +41,13 @@ class CsvFiles:
     def read(
         self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
     ) -> Iterator[pa.RecordBatch]:
-        """Reads the wanted columns, and BAD, of the records that begin in one part of a file."""
+        """Reads the wanted columns, and BAD, of the records that begin in one part of an item."""
+        path, first, last = decode_item(path)
         try:
             given = folder_values(path, self.base, self.columns)
+            cut = Cut(first, last, part, parts)
             with open_text(path, self.encoding) as text:
-                for batch in self._rows(path, text, list(wanted), given, part, parts):
-                    yield with_given(batch, wanted, given)
+                yield from self._rows(path, text, wanted, given, cut)
         except UnreadableFileError as why:
             if part == 0:
                 yield unreadable(path, str(why), wanted)
@@ -62,22 +64,24 @@ class CsvFiles:
         self,
         path: str,
         text: Text,
-        wanted: list[str],
+        wanted: Mapping[str, pa.DataType],
         given: Mapping[str, pa.Scalar],
-        part: int,
-        parts: int,
+        cut: Cut,
     ) -> Iterator[pa.RecordBatch]:
         first, width, places = self._layout(text, given)
         blocks = CsvBlocks(
-            self.form, width, places, wanted, Rejections(path, text.line), self.nulls
+            self.form, width, places, list(wanted), Rejections(path, text.line), self.nulls
         )
-        begin, end = part_of(text, first, part, parts)
-        limit = text.size
+        first, limit = cut.limits(text, first)
+        begin, end = part_of(text, first, limit, cut)
+        read = {column.name for column in places.values()}
+        absent = {name: pa.scalar(None, kind) for name, kind in wanted.items() if name not in read}
+        given = {**absent, **given}
         if not self.form.multiline:  # any line begins a record
             first, limit = text.line_start(first, begin), text.line_start(first, end)
         for offset, block in text.blocks(first, min(end, limit), self.form.end_of, limit):
             if offset >= begin and (rows := blocks.read(offset, block)) is not None:
-                yield rows
+                yield with_given(rows, wanted, given)
 
     def _layout(
         self, text: Text, given: Mapping[str, pa.Scalar]
@@ -93,15 +97,15 @@ class CsvFiles:
         found: dict[str, list[int]] = {}
         for place, name in enumerate(names):
             found.setdefault(name.lower(), []).append(place)
-        missing = [column.name for column in declared if column.name.lower() not in found]
-        twice = [column.name for column in declared if len(found.get(column.name.lower(), ())) > 1]
-        if missing or twice:
-            what = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(twice)} twice"
+        known = [column for column in declared if column.name.lower() in found]
+        twice = [column.name for column in known if len(found[column.name.lower()]) > 1]
+        if twice or (declared and not known):
+            what = f"{', '.join(twice)} twice" if twice else "none of the declared columns"
             raise UnreadableFileError(
-                f"its header {what}. The header is {', '.join(names)}; the declared columns are "
-                f"{', '.join(column.name for column in declared)}."
+                f"its header has {what}. The header is {', '.join(names)}; the declared columns "
+                f"are {', '.join(column.name for column in declared)}."
             )
-        return after, len(names), {found[each.name.lower()][0]: each for each in declared}
+        return after, len(names), {found[each.name.lower()][0]: each for each in known}
 
     def _begin(self, text: Text) -> int:
         """Returns where the first record begins, after a byte order mark."""
@@ -134,19 +138,35 @@ def text_size(path: str) -> int:
         return 0
 
 
-def part_of(text: Text, first: int, part: int, parts: int) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a task reads of a file: one of several equal parts of the bytes from `begin`, where a
+    record begins, to before `end`; None: the end of the file."""
+
+    begin: int
+    end: int | None
+    part: int
+    parts: int
+
+    def limits(self, text: Text, first: int) -> tuple[int, int]:
+        """Returns the range of the offsets of records; the file has none before `first`."""
+        return max(first, self.begin), text.size if self.end is None else min(self.end, text.size)
+
+
+def part_of(text: Text, first: int, limit: int, cut: Cut) -> tuple[int, int]:
     """Returns the range of offsets in which a task's blocks begin."""
     if not text.split:
-        return (first, text.size) if part == 0 else (text.size, 0)
-    size = text.size - first
-    begin, end = (first + size * each // parts for each in (part, part + 1))
+        return (first, limit) if cut.part == 0 else (limit, 0)
+    size = limit - first
+    begin, end = (first + size * each // cut.parts for each in (cut.part, cut.part + 1))
     return begin, end
 
 
 def with_given(
     batch: pa.RecordBatch, wanted: Mapping[str, pa.DataType], given: Mapping[str, pa.Scalar]
 ) -> pa.RecordBatch:
-    """Adds the column values of the file's folders, in the order of `wanted`."""
+    """Adds values that are the same in all rows of a file, in the order of `wanted`: those of its
+    folders, and NULL for a column that it lacks."""
     if not given.keys() & wanted.keys():
         return batch
     *_, bad = batch.columns

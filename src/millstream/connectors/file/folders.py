@@ -7,26 +7,24 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from millstream.connectors.file.file_patterns import split_pattern, split_query
 from millstream.connectors.file.text_file import UnreadableFileError
 from millstream.connectors.file.values import Column
 from millstream.connectors.paths import to_local_path
 
 _NONE = "__HIVE_DEFAULT_PARTITION__"
-_GLOB = "*?[{"
 
 
 def base_of(path: str) -> str:
     """Returns the path up to its first component with a glob pattern."""
-    parts = path.split("/")
-    for number, part in enumerate(parts):
-        if any(character in part for character in _GLOB):
-            return "/".join(parts[:number])
-    return path
+    return split_pattern(split_query(path)[0])[0]
 
 
 def folder_values(path: str, base: str, columns: Sequence[Column]) -> Mapping[str, pa.Scalar]:
     """Returns the values of columns in the names of a file's folders."""
     name = to_local_path(path) if path.startswith("file:") else path
+    if "://" in name:
+        name = unquote(name)
     known = {column.name.lower(): column for column in columns}
     found = {}
     for folder in name.removeprefix(base).split("/")[:-1]:

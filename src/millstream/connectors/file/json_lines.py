@@ -14,7 +14,7 @@ from pyarrow import json as arrow_json
 
 from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file.csv_blocks import is_utf8
-from millstream.connectors.file.csv_files import part_of, text_size, with_given
+from millstream.connectors.file.csv_files import Cut, part_of, text_size, with_given
 from millstream.connectors.file.folders import folder_values
 from millstream.connectors.file.json_values import (
     Convert,
@@ -27,6 +27,7 @@ from millstream.connectors.file.json_values import (
 from millstream.connectors.file.rejections import Flaw, Rejections, unreadable
 from millstream.connectors.file.text_file import BOM, UTF8, Text, UnreadableFileError, open_text
 from millstream.connectors.file.values import Column, Epoch, in_range
+from millstream.connectors.file.work_names import decode_item
 
 _FEW = 500  # lines that are read one by one if one of them may not fit
 _NATIVE = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string)
@@ -47,26 +48,29 @@ class JsonFiles:
     def read(
         self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
     ) -> Iterator[pa.RecordBatch]:
-        """Reads the wanted columns, and BAD, of the lines that begin in one part of a file."""
+        """Reads the wanted columns, and BAD, of the lines that begin in one part of an item."""
+        path, first, last = decode_item(path)
         try:
             given = folder_values(path, self.base, self.columns)
+            cut = Cut(first, last, part, parts)
             with open_text(path, self.encoding) as text:
                 lines = JsonLines(
                     tuple(column for column in self.columns if column.name not in given),
                     list(wanted),
                     Rejections(path, text.line),
                 )
-                for batch in _rows(text, lines, part, parts):
+                for batch in _rows(text, lines, cut):
                     yield with_given(batch, wanted, given)
         except UnreadableFileError as why:
             if part == 0:
                 yield unreadable(path, str(why), wanted)
 
 
-def _rows(text: Text, lines: JsonLines, part: int, parts: int) -> Iterator[pa.RecordBatch]:
+def _rows(text: Text, lines: JsonLines, cut: Cut) -> Iterator[pa.RecordBatch]:
     text.file.seek(0)
     first = len(BOM) if text.file.read(len(BOM)) == BOM else 0
-    begin, end = part_of(text, first, part, parts)
+    first, limit = cut.limits(text, first)
+    begin, end = part_of(text, first, limit, cut)
     begin, end = text.line_start(first, begin), text.line_start(first, end)
     for offset, block in text.blocks(begin, end, _end_of, end):
         yield from lines.read(offset, block)

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from millstream.connectors.file.avro_files import AvroFiles
 from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.csv_records import CsvForm
 from millstream.connectors.file.folders import base_of
@@ -34,10 +35,16 @@ from millstream.connectors.file.values import Column, TimeFormat, time_format
 from millstream.connectors.paths import to_local_path
 from millstream.errors import Place, PropertyError
 
-FORMATS = ("csv", "json", "parquet")  # read by executors; Spark reads other formats
+FORMATS = ("csv", "json", "parquet", "avro")  # read by executors; Spark reads other formats
 _SCHEMES = ("file", "s3", "s3a", "gs", "gcs", "hdfs", "abfs", "abfss")
 _PLAIN = (NumericType, BooleanType, BinaryType, DateType, TimestampType, TimestampNTZType)
-Files = CsvFiles | JsonFiles | ParquetFiles
+Files = CsvFiles | JsonFiles | ParquetFiles | AvroFiles
+
+
+_ROW_GROUPS: dict[str, type[ParquetFiles | AvroFiles]] = {
+    "parquet": ParquetFiles,
+    "avro": AvroFiles,
+}
 
 
 class Owner(Protocol):
@@ -62,8 +69,8 @@ def files_of(owner: Owner, path: str, schema: StructType) -> Files:
             f"Use one of {', '.join(f'{each}://' for each in _SCHEMES)}, or a local path.",
         )
     base = base_of(to_local_path(path) if path.startswith("file:") else path)
-    if form == "parquet":
-        return ParquetFiles(base, _columns(owner, schema, form, None))
+    if form in _ROW_GROUPS:
+        return _ROW_GROUPS[form](base, _columns(owner, schema, form, None))
     columns = _columns(owner, schema, form, _time_format(owner))
     encoding = _encoding(owner)
     if form == "json":

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from millstream.connectors.dead_letters import BAD, MALFORMED, UNREADABLE_FILE, Rejection
+from millstream.connectors.dead_letters import (
+    BAD,
+    DELETED,
+    MALFORMED,
+    UNREADABLE_FILE,
+    Rejection,
+)
 from millstream.connectors.file.values import Column
 from millstream.connectors.paths import to_local_path
 
@@ -51,12 +57,13 @@ class Rejections:
 
 
 def shown_path(path: str) -> str:
-    return to_local_path(path) if path.startswith("file:") else path
+    shown = to_local_path(path) if path.startswith("file:") else path
+    return shown.encode("utf-8", "backslashreplace").decode()  # a name that is not UTF-8
 
 
 def unreadable(file: str, why: str, wanted: Mapping[str, pa.DataType]) -> pa.RecordBatch:
     """Returns the single row that represents a rejected file."""
-    shown = shown_path(file)
-    rejection = Rejection(UNREADABLE_FILE, f"the file cannot be read: {why}", file=shown)
+    message = why if why == DELETED else f"the file cannot be read: {why}"
+    rejection = Rejection(UNREADABLE_FILE, message, file=shown_path(file))
     columns = [pa.nulls(1, kind) for kind in wanted.values()]
     return pa.RecordBatch.from_arrays([*columns, pa.array([rejection.encode()])], [*wanted, BAD])

@@ -184,7 +184,11 @@ class FileSink:
 
 def _check_type(form: str, name: str, kind: DataType) -> None:
     unsupported = (DayTimeIntervalType, YearMonthIntervalType)
-    if isinstance(kind, unsupported) or kind.typeName() in ("interval", "variant", "void"):
+    if (
+        isinstance(kind, unsupported)
+        or kind.typeName() in ("interval", "variant", "void")
+        or (form == "avro" and "map<" in kind.simpleString())
+    ):
         raise PlanError(
             "MS-PLAN-SINK-TYPE",
             f"a file sink writes {form}, and column {name} has the type {kind.simpleString()}, "

@@ -16,6 +16,7 @@ COMPRESSIONS = {
     "csv": ("none", "gzip", "bzip2"),
     "json": ("none", "gzip", "bzip2"),
     "parquet": ("none", "snappy", "gzip", "zstd", "lz4"),
+    "avro": ("none", "snappy", "deflate"),
     "orc": ("none", "snappy", "zlib", "zstd", "lz4"),
 }
 _TAB = "\\t"

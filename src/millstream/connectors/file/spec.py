@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from millstream.connectors.file.sink_options import check_file, check_partitions
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
-from millstream.sql.properties import ANY_TEXT, BOOLEAN, CHARACTER, COUNT, TEXT, one_of
+from millstream.sql.properties import (
+    ANY_TEXT,
+    BOOLEAN,
+    CHARACTER,
+    COUNT,
+    DURATION,
+    TEXT,
+    one_of,
+)
 from millstream.temporal import OutputMode
 
 _READ, _SOURCE, _SINK = (Role.SOURCE, Role.TABLE), (Role.SOURCE,), (Role.SINK,)
@@ -17,11 +25,32 @@ SPEC = ConnectorSpec(
         Property("path", PATH, "The folder or file.", required="data/{name}"),
         Property(
             "format",
-            one_of("csv", "json", "parquet", "orc"),
+            one_of("csv", "json", "parquet", "orc", "avro"),
             "The format of the files; JSON has an object on each line.",
             default="json",
         ),
         Property("max.files.per.batch", COUNT, "The maximum number of files per batch.", _SOURCE),
+        Property(
+            "max.rows.per.batch",
+            COUNT,
+            "The maximum number of rows per batch; larger files are divided.",
+            _SOURCE,
+            formats=("csv", "json", "parquet", "avro"),
+        ),
+        Property(
+            "recursive",
+            BOOLEAN,
+            "Whether files in all folders below the path are read, not only in column=value.",
+            _SOURCE,
+            default="false",
+        ),
+        Property(
+            "deleted.retention",
+            DURATION,
+            "How long the path of a deleted file is retained; afterwards a new file there is read.",
+            _SOURCE,
+            default="30d",
+        ),
         Property(
             "timestamp.format",
             TEXT,
@@ -146,7 +175,8 @@ SPEC = ConnectorSpec(
             "compression",
             TEXT,
             "The compression: none, gzip or bzip2 for CSV and JSON; snappy, "
-            "gzip, zstd or lz4 for Parquet; snappy, zlib, zstd or lz4 for ORC.",
+            "gzip, zstd or lz4 for Parquet; snappy, zlib, zstd or lz4 for ORC; snappy "
+            "or deflate for Avro.",
             _SINK,
         ),
         Property("partition.by", TEXT, "Partition columns, separated by commas (folders).", _SINK),
@@ -159,6 +189,7 @@ SPEC = ConnectorSpec(
     delivery=Delivery.EXACTLY_ONCE,
     executor_reads=True,
     admission_control=True,
+    source_state=True,
     watchable=True,
     system_columns=(("_timestamp", "_metadata.file_modification_time"),),
     check=check_file,

@@ -13,6 +13,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from millstream.connectors.dead_letters import DELETED
+from millstream.connectors.file.file_patterns import split_query
 from millstream.connectors.paths import filesystem, to_local_path
 from millstream.errors import RunError
 
@@ -138,8 +139,12 @@ def not_opened(path: str, error: OSError) -> RunError:
     )
 
 
+def is_compressed(path: str) -> bool:
+    return split_query(path)[0].lower().endswith((*_CODECS, *_NOT_READ))
+
+
 def _codec(path: str) -> str | None:
-    lowered = path.lower()
+    lowered = split_query(path)[0].lower()
     if lowered.endswith(_NOT_READ):
         raise UnreadableFileError(
             f"its compression is not supported. Supported are {', '.join(_CODECS)}."

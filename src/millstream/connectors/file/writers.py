@@ -22,7 +22,7 @@ from pyarrow import fs
 
 from millstream.connectors.file.texts import csv_lines, json_lines, plain_text
 from millstream.connectors.paths import filesystem
-from millstream.connectors.sink import DRIVER, Message, TaskId
+from millstream.connectors.sink import Message, TaskId
 from millstream.values import CsvDialect
 
 LINE = "_ms_line"  # a formatted row
@@ -38,7 +38,7 @@ _ARROW_NAMES = {"bzip2": "bz2"}
 class FileFormat:
     """How rows are written to files."""
 
-    name: str  # csv, json, parquet or orc
+    name: str  # csv, json, parquet, orc or avro
     partition_by: tuple[str, ...] = ()
     compression: str = ""
     timestamp_format: str = ""
@@ -107,10 +107,9 @@ class FileWriter:
         if len(self._open) >= _MAX_OPEN:
             self._close_oldest()
         system, root = filesystem(self.opener.folder)
-        task = "driver" if self.task.task == DRIVER else f"{self.task.task:05d}"
         number = len(self._files)
         ending = self.opener.form.ending
-        name = f"part-{task}-{self.task.attempt}-{number:05d}.{ending}"
+        name = f"part-{self.task.task:05d}-{self.task.attempt}-{number:05d}.{ending}"
         path = f"{folder}/{name}" if folder else name
         system.create_dir(f"{root}/{folder}" if folder else root, recursive=True)
         self._files.append(path)
@@ -165,6 +164,10 @@ def _opened(system: fs.FileSystem, path: str, form: FileFormat, schema: pa.Schem
         return _Parquet(system, path, form, schema)
     if form.name == "orc":
         return _Orc(system, path, form)
+    if form.name == "avro":
+        from millstream.connectors.file.avro_writer import AvroWriter
+
+        return AvroWriter(system, path, form.compression)
     return _Text(system, path, form, schema)
 
 

@@ -18,7 +18,7 @@ from millstream.connectors.file.options import arrow_type
 from millstream.connectors.file.parquet_files import ParquetFiles
 from millstream.connectors.file.values import Column
 from millstream.connectors.paths import to_local_path, value_folder
-from millstream.connectors.work_items import Reader, ReportedItems
+from millstream.connectors.work_items import Reader
 from millstream.engine.runtime.jvm import parquet_options
 from millstream.errors import RunError
 
@@ -48,14 +48,12 @@ class FileStream:
         reader: Reads the files.
         types: The types of the columns.
         sample: A file that exists now, to estimate sizes.
-        reported: Collects the names that executors have received.
     """
 
     names: DataFrame
     reader: Reader
     types: Mapping[str, DataType]
     sample: str | None
-    reported: ReportedItems | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ class FileStreams:
     def _files(self, source: str, rows: DeferredFrame) -> FileStream | None:
         types = rows.types
         if (stream := rows.origin) is not None:
-            return FileStream(stream.items, stream.reader, types, stream.sample, stream.reported)
+            return FileStream(stream.items, stream.reader, types, stream.sample)
         options = parquet_options(rows.frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None

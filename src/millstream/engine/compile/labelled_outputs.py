@@ -9,7 +9,6 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from millstream.connectors.sink import DRIVER
 from millstream.engine.compile.fan_out import NO_OUTPUT, count_label
 from millstream.engine.compile.outputs import Columns, SideOutputs
 from millstream.engine.processor.routing import BatchReport
@@ -62,7 +61,6 @@ class LabelledOutputReader:
                 found.dead_letters.get(each.name, 0)
                 for reports in report.outputs.values()
                 for found in reports
-                if found.task != DRIVER  # files that are missing, which were never read
             )
             looked_up = sum(
                 report["rows"] for report in side.tables if report["number"] == each.table

@@ -19,7 +19,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection, dead_letters
-from millstream.connectors.sink import DRIVER
 from millstream.connectors.work_items import CHANGE
 from millstream.engine.compile.stateless import StreamFrame
 from millstream.engine.processor.routing import BAD_RECORD, BatchReport
@@ -192,7 +191,6 @@ class OutputReader:
                 each.dead_letters.get(self.source, 0)
                 for reports in report.outputs.values()
                 for each in reports
-                if each.task != DRIVER
             )
             side.stats.append(self._source_counts(side, observed.get("rows", 0), malformed))
         return side

@@ -4,7 +4,7 @@ that only Spark can evaluate."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -248,8 +248,7 @@ class PacketColumnBuilder:
         # Without a column, the number of rows would be unknown.
         if not columns:
             return None
-        scan = Scan(files.reader, tuple(columns), tuple(flags), tuple(window_bounds))
-        return replace(scan, reported=files.reported)
+        return Scan(files.reader, tuple(columns), tuple(flags), tuple(window_bounds))
 
 
 def _packet_schema(types: Mapping[str, DataType], layout: PacketLayout) -> StructType:

@@ -18,7 +18,6 @@ from millstream.connectors.work_items import (
     MAX_PARTS,
     PARTITION,
     Reader,
-    ReportedItems,
     WorkStream,
     split_into_parts,
 )
@@ -58,14 +57,14 @@ def _frame(stream: WorkStream, schema: StructType) -> DataFrame:
     now = F.unix_micros(F.current_timestamp()).alias(_TIME)
     side = [] if stream.partitions is None else [PARTITION]
     items = split_into_parts(stream.items.select(ITEM, now, *side), parts)
-    return items.mapInArrow(_reading(stream.reader, wanted, parts, stream.reported), schema)
+    return items.mapInArrow(_reading(stream.reader, wanted, parts), schema)
 
 
 def _reading(
-    reader: Reader, wanted: Mapping[str, pa.DataType], parts: int, reported: ReportedItems | None
+    reader: Reader, wanted: Mapping[str, pa.DataType], parts: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for read, sent, _ in read_items(batches, reader, wanted, parts, reported):
+        for read, sent, _ in read_items(batches, reader, wanted, parts):
             rows = _with_rejection_time(read, sent[_TIME])
             if PARTITION in sent:
                 rows = rows.append_column(PARTITION, pa.repeat(sent[PARTITION], rows.num_rows))

@@ -20,7 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from millstream.connectors.dead_letters import AHEAD_OF_TIME, DELETED, Rejection, dead_letters
+from millstream.connectors.dead_letters import (
+    AHEAD_OF_TIME,
+    DELETED,
+    UNREADABLE_FILE,
+    Rejection,
+    dead_letters,
+)
 from millstream.connectors.sink import BatchId, Message, OutputWriter, TaskId, WriterOpener
 from millstream.connectors.sink_errors import UNUSABLE, write_error_fix
 from millstream.engine.processor.late_output import LateTable
@@ -78,6 +84,8 @@ class TaskReport:
     Attributes:
         dead_letters: Their number, by source.
         ahead_messages: By source: the message of its first row that was ahead of time.
+        unreadable: By source: the number of files that could not be read, and the path and message
+            of the first.
         rows_by_output: Rows by the number of the query's output, if the query has several.
     """
 
@@ -86,6 +94,7 @@ class TaskReport:
     rows: int
     dead_letters: dict[str, int] = field(default_factory=dict)
     ahead_messages: dict[str, str] = field(default_factory=dict)
+    unreadable: dict[str, tuple[int, str]] = field(default_factory=dict)
     rows_by_output: dict[str, int] = field(default_factory=dict)
 
 
@@ -176,6 +185,7 @@ class _Output:
     rows: int = 0
     dead_letters: dict[str, int] = field(default_factory=dict)
     ahead_messages: dict[str, str] = field(default_factory=dict)
+    unreadable: dict[str, tuple[int, str]] = field(default_factory=dict)
     rows_by_output: Counter[str] = field(default_factory=Counter)
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
@@ -259,11 +269,17 @@ class _Task:
         if first is not None and origin != first:
             return
         target = self._output(output)
-        target.write(self._written(source, rows))
+        written = self._written(source, rows)
+        target.write(written)
         target.dead_letters[source] = target.dead_letters.get(source, 0) + rows.num_rows
         found = rows.filter(pc.equal(rows["_reason"], AHEAD_OF_TIME))
         if found.num_rows:
             target.ahead_messages.setdefault(source, found["_message"][0].as_py())
+        files = written.filter(pc.equal(written["_reason"], UNREADABLE_FILE))
+        if files.num_rows:
+            text = f"{files['_file'][0].as_py()}: {files['_message'][0].as_py()}"
+            count, text = target.unreadable.get(source, (0, text))
+            target.unreadable[source] = count + files.num_rows, text
 
     def _written(self, source: str, rows: pa.Table) -> pa.Table:
         """Returns the rejected rows of a source that this query writes. Whether a row is ahead of
@@ -291,6 +307,7 @@ class _Task:
                 "rows": output.rows,
                 "dead_letters": output.dead_letters,
                 "ahead_messages": output.ahead_messages,
+                "unreadable": output.unreadable,
                 "rows_by_output": output.rows_by_output,
             }
             rows.append((name, self.task, json.dumps(report), data))

@@ -70,7 +70,6 @@ _START = "start the JVM and know how it ended"
 _ACTIVE = "find the session of this process"
 _OUTPUT = "keep errors that the job reports from being printed twice"
 _FILES = "read Parquet files in workers"
-_SOURCES = "find deleted files in Spark's log"
 _WORKERS = "start Python workers that have imported what tasks need"
 _RESULTS = "return Arrow tables from workers without an object for each value"
 _TYPES = "convert Spark's types to Arrow's"
@@ -87,7 +86,6 @@ DRIVER = (
     Internal(_OUTPUT, "pyspark.accumulators", "AccumulatorTCPServer"),
     Internal(_OUTPUT, "pyspark.accumulators", "AccumulatorUnixServer"),
     Internal(_FILES, "pyspark.sql.classic.dataframe", "DataFrame", assigned="_jdf"),
-    Internal(_SOURCES, "pyspark.sql.streaming.query", "StreamingQuery", assigned="_jsq"),
     Internal(_TYPES, "pyspark.sql.pandas.types", "to_arrow_schema", ("schema",)),
     Internal(_TYPES, "pyspark.sql.pandas.types", "to_arrow_type", ("dt",)),
     Internal(_TYPES, "pyspark.sql.pandas.types", "from_arrow_schema", ("arrow_schema",)),
@@ -110,8 +108,6 @@ JAVA = (
     JavaClass(
         _FILES, "org.apache.spark.sql.execution.datasources.DataSource", ("className", "options")
     ),
-    JavaClass(_SOURCES, f"{_STREAMING}.runtime.StreamingQueryWrapper", ("streamingQuery",)),
-    JavaClass(_SOURCES, f"{_STREAMING}.runtime.StreamExecution", ("sources",)),
     JavaClass("write local checkpoints", f"{_STREAMING}.checkpointing.{_CHECKPOINTS}"),
     JavaClass("keep state", f"{_STREAMING}.state.RocksDBStateStoreProvider"),
     JavaClass("keep state", "org.rocksdb.RocksDB", ("loadLibrary",)),

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.work_items import ITEM, PART, Reader, ReportedItems
+from millstream.connectors.work_items import ITEM, PART, Reader
 from millstream.engine.scan.predicates import ScanPredicate
 from millstream.engine.scan.window_bounds import WindowBound
 
@@ -29,15 +29,12 @@ def read_items(
     reader: Reader,
     wanted: Mapping[str, pa.DataType],
     parts: int,
-    reported: ReportedItems | None,
 ) -> Iterator[tuple[pa.RecordBatch, dict[str, Any], pa.Schema]]:
     """Reads work items. Returns rows, the other columns of the item's row, and the schema of that
     row. If items are split, the row has the number of the part to read."""
     for batch in batches:
         for row in batch.to_pylist():
             item, part = row.pop(ITEM), row.pop(PART, 0)
-            if reported is not None:
-                reported.add(item)
             for rows in reader.read(item, wanted, part, parts):
                 yield rows, row, batch.schema
 
@@ -63,7 +60,6 @@ class Scan:
         flags: Predicates on the columns of files, each with the name of its result.
         window_bounds: Window bounds, each with the name of its result.
         parts: How many parts a file is split into.
-        reported: Collects the names that executors have received.
     """
 
     reader: Reader
@@ -71,7 +67,6 @@ class Scan:
     flags: tuple[tuple[str, ScanPredicate], ...] = ()
     window_bounds: tuple[tuple[str, WindowBound], ...] = ()
     parts: int = 1
-    reported: ReportedItems | None = None
 
     @property
     def wanted(self) -> dict[str, pa.DataType]:
@@ -81,9 +76,7 @@ class Scan:
         return 0 if path is None else self.reader.size_of(path, self.wanted)
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch, row, schema in read_items(
-            batches, self.reader, self.wanted, self.parts, self.reported
-        ):
+        for batch, row, schema in read_items(batches, self.reader, self.wanted, self.parts):
             yield _with_constants(self._computed(batch), row, schema)
 
     def _computed(self, read: pa.RecordBatch) -> pa.RecordBatch:
