@@ -11,7 +11,7 @@ from millstream.connectors.kafka.opening import open_sink
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.build.job import build_job
 from millstream.plan.nodes import SinkDef
-from millstream.plan.nodes.traversal import inputs_of, operators_in_order, sources_of
+from millstream.plan.nodes.traversal import inputs_of, operators_of, sources_of
 
 SINK = "CREATE SINK out WITH ('connector' = 'noop') AS SELECT k FROM a;"
 
@@ -142,9 +142,9 @@ def test_a_changelog_is_joined_by_joins_that_retract() -> None:
     assert "MS-PLAN-RETRACT" in rejected(sql + bounded)
     job = build_job(sql + "WITH ('state.ttl' = 'forever', 'output.mode' = 'retract');")
     (pipeline,) = job.pipelines
-    assert [type(each).__name__ for each in operators_in_order(pipeline.root)] == [
-        "TopN",
+    assert [type(each).__name__ for each in operators_of(pipeline.root)] == [
         "RegularJoin",
+        "TopN",
     ]
 
 
@@ -156,7 +156,7 @@ def test_columns_of_records_that_only_a_join_reads_are_part_of_its_inputs() -> N
         "CREATE SINK out WITH ('connector' = 'noop') AS SELECT a.k FROM a JOIN b "
         "ON a._OFFSET = b._OFFSET AND a._PARTITION = 1 AND b.t BETWEEN a.t AND a.t;"
     )
-    (join,) = operators_in_order(job.pipelines[0].root)
+    (join,) = operators_of(job.pipelines[0].root)
     left, right = inputs_of(join)
     assert [each.name for each in left.node.columns] == ["k", "t", "_partition", "_offset"]
     assert [each.name for each in right.node.columns] == ["k", "t", "_offset"]
