@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.services.ports import free_port
 
 from millstream.cli.dev.kafka_jars import cache_folder
-from millstream.cli.dev.kafka_node import free_port
 
 VERSION = "3.0.9"
 _ARTIFACT = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"

@@ -9,7 +9,12 @@ from tests.services.kafka import Kafka
 
 
 def source(
-    kafka: Kafka, topic: str, columns: str = "id STRING, n BIGINT", name: str = "rows", **more: str
+    kafka: Kafka,
+    topic: str,
+    columns: str = "id STRING, n BIGINT",
+    name: str = "rows",
+    /,
+    **more: str,
 ) -> str:
     """CREATE SOURCE; names of properties have _ for their points."""
     given = {"connector": "kafka", "bootstrap.servers": kafka.address, "topic": topic}

@@ -11,7 +11,7 @@ from millstream.connectors.kafka.opening import open_sink
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.build.job import build_job
 from millstream.plan.nodes import SinkDef
-from millstream.plan.nodes.traversal import operators_in_order, sources_of
+from millstream.plan.nodes.traversal import inputs_of, operators_of, sources_of
 
 SINK = "CREATE SINK out WITH ('connector' = 'noop') AS SELECT k FROM a;"
 
@@ -142,10 +142,25 @@ def test_a_changelog_is_joined_by_joins_that_retract() -> None:
     assert "MS-PLAN-RETRACT" in rejected(sql + bounded)
     job = build_job(sql + "WITH ('state.ttl' = 'forever', 'output.mode' = 'retract');")
     (pipeline,) = job.pipelines
-    assert [type(each).__name__ for each in operators_in_order(pipeline.root)] == [
-        "TopN",
+    assert [type(each).__name__ for each in operators_of(pipeline.root)] == [
         "RegularJoin",
+        "TopN",
     ]
+
+
+def test_columns_of_records_that_only_a_join_reads_are_part_of_its_inputs() -> None:
+    columns = "(k STRING, t TIMESTAMP, WATERMARK FOR t AS t)"
+    given = "'connector' = 'kafka', 'topic' = 't', 'bootstrap.servers' = 'h:1'"
+    job = build_job(
+        f"CREATE SOURCE a {columns} WITH ({given});\nCREATE SOURCE b {columns} WITH ({given});\n"
+        "CREATE SINK out WITH ('connector' = 'noop') AS SELECT a.k FROM a JOIN b "
+        "ON a._OFFSET = b._OFFSET AND a._PARTITION = 1 AND b.t BETWEEN a.t AND a.t;"
+    )
+    (join,) = operators_of(job.pipelines[0].root)
+    left, right = inputs_of(join)
+    assert [each.name for each in left.node.columns] == ["k", "t", "_partition", "_offset"]
+    assert [each.name for each in right.node.columns] == ["k", "t", "_offset"]
+    assert (left.used, right.used) == (("k",), ())
 
 
 def test_a_topic_of_upserts_needs_keys() -> None:

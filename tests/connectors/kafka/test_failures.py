@@ -218,6 +218,8 @@ def encrypted() -> Iterator[tuple[KafkaNode, Path]]:
         "ssl.keystore.location": str(store),
         "ssl.keystore.type": "PKCS12",
         "ssl.keystore.password": SECRET,
+        "ssl.truststore.location": str(certificate),  # the node is a client of itself
+        "ssl.truststore.type": "PEM",
     }
     node = KafkaNode(folder / "node", free_port(), free_port(), settings=settings)
     try:

@@ -57,13 +57,18 @@ def test_a_join_of_avro_and_protobuf_is_written_as_avro(
     job = (
         BAD
         + source(
-            *(kafka, orders, COLUMNS, "orders"),
+            kafka,
+            orders,
+            COLUMNS,
+            "orders",
             format="avro",
             schema_registry_url=registry.url,
             **more,
         )
         + source(
-            *(kafka, shipments, "id STRING, carrier STRING, t TIMESTAMP, WATERMARK FOR t AS t"),
+            kafka,
+            shipments,
+            "id STRING, carrier STRING, t TIMESTAMP, WATERMARK FOR t AS t",
             "shipments",
             format="protobuf",
             protobuf_schema_file="shipment.proto",

@@ -130,7 +130,7 @@ class EnvelopeColumns:
 
 
 def mask_of(array: pa.Array) -> npt.NDArray[np.bool_]:
-    return array.to_numpy(zero_copy_only=False).astype(np.bool_)
+    return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
 
 
 _NO_OLD = "the envelope of {} has no before; PostgreSQL needs ALTER TABLE … REPLICA IDENTITY FULL."

@@ -70,7 +70,10 @@ class KafkaRecords:
     def _rows(self, messages: Sequence[Any], wanted: Mapping[str, pa.DataType]) -> pa.RecordBatch:
         decoder = self.decoder
         is_changelog = isinstance(decoder, Envelopes | Upserts)
-        found = decoder.changes(messages) if is_changelog else _inserts(decoder, messages)
+        if isinstance(decoder, Envelopes | Upserts):
+            found = decoder.changes(messages)
+        else:
+            found = _inserts(decoder, messages)
         named = dict(zip((each.name for each in self.columns), found.columns, strict=True))
         every = found.records.size == len(messages)
         for name in wanted:

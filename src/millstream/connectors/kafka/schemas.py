@@ -103,7 +103,9 @@ def _arrow_schema(schema: GivenSchema) -> pa.Schema | None:
 
 def _check_columns(schema: pa.Schema | None, columns: tuple[Column, ...]) -> None:
     """Raises SchemaError if a declared column is not in the schema, or has another type there."""
-    for column in columns if schema is not None else ():
+    if schema is None:
+        return
+    for column in columns:
         name = field_of(column.name, schema)
         if name is None:
             raise SchemaError(

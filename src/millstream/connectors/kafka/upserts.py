@@ -33,13 +33,13 @@ class Upserts:
 
     def changes(self, messages: Sequence[Any]) -> ChangeRows:
         deleted = np.array([each.value() is None for each in messages], np.bool_)
-        places = np.flatnonzero(~deleted)
+        places = np.flatnonzero(~deleted).tolist()
         decoded = self.decoder.decode([messages[place].value() for place in places])
-        flaws = {int(places[row]): flaw for row, flaw in decoded.flaws.items()}
-        tombstones = np.flatnonzero(deleted)
+        flaws = {places[row]: flaw for row, flaw in decoded.flaws.items()}
+        tombstones = np.flatnonzero(deleted).tolist()
         keys = self.keys.decode([messages[place].key() for place in tombstones])
         for row, flaw in keys.flaws.items():
-            flaws[int(tombstones[row])] = replace(flaw, message=f"the key: {flaw.message}")
+            flaws[tombstones[row]] = replace(flaw, message=f"the key: {flaw.message}")
         of_keys = {
             column.name: values
             for column, values in zip(self.keys.columns, keys.columns, strict=True)
@@ -52,6 +52,6 @@ class Upserts:
             if others is None:
                 others = pa.nulls(len(tombstones), column.type)
             both = pa.concat_arrays([values, others])
-            columns.append(both.take(pa.array(np.argsort(np.concatenate([places, tombstones])))))
+            columns.append(both.take(pa.array(np.argsort(places + tombstones))))
         ops = np.where(deleted, DELETE, AFTER).astype(np.int8)
         return ChangeRows(columns, np.arange(len(messages)), ops, flaws)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from millstream.connectors.dead_letters import BAD, REMEDY
 from millstream.connectors.deferred_frame import DeferredFrame
@@ -115,7 +116,10 @@ def _join(
     for side in (node.left, node.right):
         rows = _input(side, sources, control)
         sides.append(
-            rows.select(F.col(f"`{side.time}`").alias(_time(side.alias)), _struct(rows, side.alias))
+            rows.select(
+                F.col(f"`{side.time}`").alias(_time(side.alias)),
+                _struct(rows, side.alias, side.time or ""),
+            )
         )
     left_time, right_time = _time(node.left.alias), _time(node.right.alias)
     condition = _between(left_time, right_time, node)
@@ -163,8 +167,16 @@ def _time(alias: str) -> str:
     return f"_time_{alias}"
 
 
-def _struct(rows: DataFrame, alias: str) -> Column:
-    return F.struct(*(F.col(f"`{name}`") for name in rows.columns)).alias(alias)
+def _struct(rows: DataFrame, alias: str, time: str) -> Column:
+    """The columns of a side. In Spark, a field of the event time would be one, too, and the side
+    would have two: of a column that is computed, it is none."""
+    columns = []
+    for field in rows.schema:
+        value = F.col(f"`{field.name}`")
+        if field.name == time and isinstance(field.dataType, TimestampType):
+            value = F.timestamp_micros(F.unix_micros(value)).alias(field.name)
+        columns.append(value)
+    return F.struct(*columns).alias(alias)
 
 
 def _between(left: str, right: str, node: IntervalJoin) -> Column:

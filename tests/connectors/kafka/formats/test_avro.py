@@ -142,7 +142,11 @@ def test_other_types_are_read_one_by_one() -> None:
         Column("m", pa.map_(pa.string(), pa.int64()), "MAP<STRING, BIGINT>"),
         Column("u", pa.string(), "STRING"),
     )
-    given = [{"m": {"a": 1}, "u": "x"}, {"m": {}, "u": 7}, {"m": {}, "u": None}]
+    given: list[dict[str, Any]] = [
+        {"m": {"a": 1}, "u": "x"},
+        {"m": {}, "u": 7},
+        {"m": {}, "u": None},
+    ]
     encoded = [*(avro(schema, each) for each in given), b"\x05"]
     rows, flaws = decoded(values(schema, columns), encoded)
     assert rows == [([("a", 1)], "x"), (None, None), ([], None), (None, None)]

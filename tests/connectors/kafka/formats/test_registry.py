@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 from tests.connectors.kafka.formats.records import avro, avro_schema, decoded, protobuf
+from tests.services.ports import free_port
 from tests.services.registry import RegistryNode
 
-from millstream.cli.dev.kafka_node import free_port
 from millstream.connectors.file.values import Column
 from millstream.connectors.kafka.formats.protobuf_schema import compile_text
 from millstream.connectors.kafka.formats.record_values import RecordValues

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import fastavro
@@ -38,7 +38,7 @@ def parse(text: str) -> AvroSchema:
 def decoder_of(text: str, columns: tuple[Column, ...]) -> RecordDecoder:
     """Returns the decoder of a schema. Raises SchemaError."""
     schema = parse(text)
-    plain = expand_schema(json.loads(text))  # each named type at every place that refers to it
+    plain = _expanded(text)
     if can_read(plain):
         return BlockDecoder(columns, AvroBlocks.of(plain).read, MALFORMED)
     return OneByOne(columns, fastavro.parse_schema(json.loads(text)), field_names(schema))
@@ -47,11 +47,16 @@ def decoder_of(text: str, columns: tuple[Column, ...]) -> RecordDecoder:
 def arrow_schema(text: str) -> pa.Schema | None:
     """Returns the columns that a schema has; None if its types depend on the records."""
     parse(text)
-    schema = expand_schema(json.loads(text))
+    schema = _expanded(text)
     if not can_read(schema):
         return None
     empty = AvroBlocks.of(schema).read([])
     return None if empty is None else empty.schema
+
+
+def _expanded(text: str) -> AvroSchema:
+    """Returns a schema with each named type at every place that refers to it."""
+    return cast("AvroSchema", expand_schema(json.loads(text)))
 
 
 def field_names(schema: AvroSchema) -> list[str]:

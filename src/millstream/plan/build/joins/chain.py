@@ -7,11 +7,11 @@ last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, fields, replace
 
 from millstream.plan.build.joins.event_times import WINDOW, EventTimes
-from millstream.plan.expressions import Expression, column, join_with_and
+from millstream.plan.expressions import ColumnReference, Expression, column, join_with_and
 from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -79,7 +79,8 @@ class PlannedJoin:
         sides = []
         for number, side in enumerate((self.join.left, self.join.right)):
             made = self.below.select() if number == 0 and self.below is not None else side.node
-            node = with_system_columns(made, {*used[number], side.time, side.progress})
+            own = {each.name for each in _references(self.join) if each.alias == side.alias}
+            node = with_system_columns(made, {*used[number], *own, side.time, side.progress})
             names = tuple(
                 each.name
                 for each in node.columns
@@ -252,3 +253,14 @@ class ChainScope(Scope):
         own = Scope.shared_names(self, last=last)
         below = self._left.planned.scope.shared_names(last=last)
         return (*(name for name in below if name not in self.shared_columns), *own)
+
+
+def _references(join: Join) -> Iterator[ColumnReference]:
+    """Yields the columns that the expressions of a join read: keys and predicates."""
+    for each in fields(join):
+        value = getattr(join, each.name)
+        if each.name == "keys":
+            for key in value:
+                yield from (*key.left.columns, *key.right.columns)
+        elif isinstance(value, Expression):
+            yield from value.columns
