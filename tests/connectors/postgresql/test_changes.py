@@ -251,6 +251,37 @@ def test_a_column_that_older_changes_lack_is_null(postgres: Postgres, trial: Sou
     assert trial.rows(begin, trial.next(begin)) == [("+I", 4, "d", None), ("+I", 5, "e", "m")]
 
 
+def test_a_renamed_table_is_read_and_one_that_is_created_again_is_an_error(
+    trial: SourceTrial,
+) -> None:
+    begin = start(trial)
+    renamed = changes(
+        trial,
+        begin,
+        "ALTER TABLE orders RENAME TO purchases",
+        "INSERT INTO purchases VALUES (4, 'd')",
+    )
+    assert renamed == [("+I", 4, "d")]
+    trial.server.run(
+        "CREATE TABLE orders (id bigint PRIMARY KEY, note text)",
+        "ALTER TABLE orders REPLICA IDENTITY FULL",
+        'ALTER PUBLICATION "Mine" ADD TABLE orders',
+    )
+    trial.restart()
+    with pytest.raises(RunError, match="was dropped and created again") as raised:
+        trial.next(begin)
+    assert raised.value.code == "MS-RUN-POSTGRESQL-TABLE"
+
+
+def test_rows_of_tables_that_inherit_are_not_read(trial: SourceTrial) -> None:
+    trial.server.run(
+        "CREATE TABLE more () INHERITS (orders)", "INSERT INTO more VALUES (4, 'inherited')"
+    )
+    begin = start(trial)
+    assert sorted(row[1] for row in trial.rows({}, begin)) == [1, 2, 3]
+    assert changes(trial, begin, "INSERT INTO more VALUES (5, 'x')") == []
+
+
 def test_a_truncated_table_is_an_error_or_ignored(trial: SourceTrial) -> None:
     begin = start(trial)
     trial.server.run("INSERT INTO orders VALUES (4, 'd')", "TRUNCATE orders")

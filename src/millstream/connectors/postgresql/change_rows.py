@@ -77,9 +77,8 @@ class ChangeReader:
 
     def changes(self, start: int, end: int) -> Iterator[Changes]:
         """Yields the changes of transactions whose commits are in [start, end)."""
-        decoder = ChangeDecoder(
-            self.table.schema, self.table.name, self.table.key, start, end, self.ignores_truncate
-        )
+        table = self.table
+        decoder = ChangeDecoder(table.oid, table.key, start, end, self.ignores_truncate)
         with self._errors():
             for messages in self._messages(end):
                 yield from decoder.decode(messages)

@@ -51,6 +51,12 @@ class ChangeStream(ItemStream):
     def next_offset(self, start: Offset, most: int | None) -> Offset:
         if not start:
             return self._create()
+        if start["table"] != str(self.settings.oid):
+            raise self.settings.target.table_error(
+                f"the table {self.settings.table} was dropped and created again since the last "
+                "batch",
+                "Empty the sink and start with a new checkpoint.",
+            )
         slot, begin = start["slot"], lsn_of(start["lsn"])
         self._advance(slot, begin)
         end = self.session.run(_flushed) if self._end is None else self._end
@@ -60,10 +66,10 @@ class ChangeStream(ItemStream):
         count, last = self._changes(slot, end, most if most and is_limited else 1)
         if not count:
             self._empty_until = end
-            return start if end - begin < _SKIPPED else {"slot": slot, "lsn": lsn_text(end)}
+            return start if end - begin < _SKIPPED else self._offset(slot, end)
         if most is not None and is_limited and count >= most:
             end = min(end, last)
-        return {"slot": slot, "lsn": lsn_text(end)}
+        return self._offset(slot, end)
 
     def items(self, start: Offset, end: Offset) -> list[Item]:
         if not start:
@@ -88,11 +94,13 @@ class ChangeStream(ItemStream):
             )
             self._created = {
                 **self.session.run(now_and_position),
-                "slot": slot.name,
-                "lsn": lsn_text(slot.lsn),
+                **self._offset(slot.name, slot.lsn),
                 "snapshot": slot.snapshot,
             }
         return self._created
+
+    def _offset(self, slot: str, lsn: int) -> Offset:
+        return {"table": str(self.settings.oid), "slot": slot, "lsn": lsn_text(lsn)}
 
     def _advance(self, slot: str, lsn: int) -> None:
         """All batches before a position are committed."""

@@ -51,13 +51,19 @@ def interrupted(target: Target, error: psycopg.Error) -> Exception:
 
 
 def copy_blocks(
-    connection: Connection, table: SourceTable, names: Sequence[str], condition: sql.Composable
+    connection: Connection,
+    table: SourceTable,
+    names: Sequence[str],
+    condition: sql.Composable,
+    *,
+    only: bool = False,
 ) -> Iterator[pa.RecordBatch]:
+    """Yields rows in the connection's transaction. `only`: without those of tables that inherit."""
     prepare(connection)
     columns = sql.SQL(", ").join(map(sql.Identifier, names)) if names else sql.SQL("1")
     statement = sql.SQL(
-        "COPY (SELECT {} FROM {} WHERE {}) TO STDOUT (FORMAT csv, ENCODING 'UTF8')"
-    ).format(columns, table.identifier, condition)
+        "COPY (SELECT {} FROM {}{} WHERE {}) TO STDOUT (FORMAT csv, ENCODING 'UTF8')"
+    ).format(columns, sql.SQL("ONLY " if only else ""), table.identifier, condition)
     block, size = list[bytes](), 0
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for row in copy:

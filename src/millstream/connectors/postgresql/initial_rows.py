@@ -52,7 +52,7 @@ class InitialRows:
                 snapshot, end = self._begin(connection)
                 changed = self._changed(columns, names, snapshot, end)
                 keys = changed.select(table.key)
-                for block in copy_blocks(connection, table, names, sql.SQL("true")):
+                for block in copy_blocks(connection, table, names, sql.SQL("true"), only=True):
                     present = pl.DataFrame(
                         dict(zip(names, map(pl.Series, block.columns), strict=True))
                     )

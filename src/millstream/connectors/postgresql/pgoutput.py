@@ -101,12 +101,12 @@ class ChangeDecoder:
     """Decodes the changes of one table in transactions whose commit is in [start, end).
 
     Attributes:
+        oid: Identifies the table, also if it is renamed.
         key: The columns of the primary key. An update that changes one is a delete and an insert.
         ignores_truncate: Whether TRUNCATE is ignored; otherwise it raises `TruncatedError`.
     """
 
-    schema: str
-    table: str
+    oid: int
     key: tuple[str, ...]
     start: int
     end: int
@@ -156,7 +156,7 @@ class ChangeDecoder:
     def _handle(self, message: bytes, lsn: int) -> None:
         if message[0] == _R:
             found = read_relation(message)
-            if (found.schema, found.name) == (self.schema, self.table):
+            if found.oid == self.oid:
                 self._relation = found
         elif self.start <= lsn < self.end and not self.ignores_truncate:
             (count,) = struct.unpack_from(">i", message, 1)

@@ -5,8 +5,9 @@ what `latestOffset` returns. An empty offset is before the first micro-batch.
 
     snapshot      {"pages": "9", "lsn": …, "time": …}       the size of the table
     incremental   {"until": "120000", "lsn": …, "time": …}  the last value that is read
-    cdc           {"slot": "…", "lsn": "0/16B3748"}         the first commit that is not read yet;
-                                                            at first also "snapshot" and "time"
+    cdc           {"table": "…", "slot": "…", "lsn": "0/16B3748"}   the table's OID, and the first
+                                                            commit that is not read yet; at
+                                                            first also "snapshot" and "time"
 """
 
 from __future__ import annotations
