@@ -308,6 +308,12 @@ def test_nested_columns_and_values_of_folders(spark, tmp_path, form):
             "'format' = 'csv', 'encoding' = 'rot13'",
             "s: the encoding 'rot13' is not known.",
         ),
+        (
+            "a INT",
+            "'format' = 'csv', 'max.rows.per.batch' = '5'",  # read without a checkpoint of a job
+            "s: 'max.rows.per.batch' is not supported for ORC files, and needs the checkpoint of a "
+            "job, which a DataFrame of the Python API does not have.",
+        ),
     ],
 )
 def test_what_a_format_cannot_have_is_rejected_at_the_start(

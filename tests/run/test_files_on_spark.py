@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.run.trial import Trial, at
 
+from millstream.connectors.file.compaction import Compaction
 from millstream.errors import StateError
 
 NUMBERS = """
@@ -70,6 +71,11 @@ def test_a_large_file_is_divided_and_a_killed_batch_is_repeated(spark, tmp_path)
     log = sqlite3.connect(tmp_path / "checkpoint/out/sources/numbers.sqlite")
     assert log.execute("SELECT count(*) FROM seen").fetchone() == (2,)
     log.close()
+    [merge] = Compaction(tmp_path / "out", 1 << 20, header=False).run()
+    assert merge.names[0] == "000000-0.json"
+    trial.forget_last_commit()
+    trial.once()
+    assert sorted(int(row[0]) for row in trial.rows()) == list(range(130))
     assert not list((tmp_path / "checkpoint/out/spark/sources").glob("0/[1-9]*"))
 
 
