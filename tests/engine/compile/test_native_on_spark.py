@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 import millstream as ms
 from millstream.connectors.memory import MemoryStream
+from millstream.errors import PlanError
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 COLUMNS = "id string, n int, event_time timestamp"
@@ -60,3 +61,11 @@ def test_columns_of_json_are_keys_of_a_join(
     finally:
         running.stop()
     assert [(row["id"], row["t"].astimezone(UTC)) for row in rows] == [("a", TIME)]
+
+
+def test_a_second_watermark_is_rejected(spark: SparkSession) -> None:
+    marked = parsed(spark).select("j.*").withWatermark("event_time", "5 seconds")
+    other = ms.stream(parsed(spark).select("j.*"), time="event_time")
+    query = f"SELECT l.id, r.event_time AS t FROM l JOIN r ON l.n = r.n {WITHIN}"
+    with pytest.raises(PlanError, match=r"MS-PLAN-ENGINE.*the watermark of l, and its DataFrame"):
+        ms.sql(query, l=marked, r=other).to_df()

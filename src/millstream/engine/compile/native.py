@@ -27,6 +27,7 @@ from millstream.engine.compile.stateless import (
     spark_errors,
 )
 from millstream.engine.shuffle.control_stream import ControlStream, end_rows
+from millstream.errors import PlanError
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -46,6 +47,7 @@ from millstream.values import JoinType
 
 Sources = Mapping[str, DataFrame]
 
+_WATERMARK = "spark.watermarkDelayMs"  # in the metadata of an event time
 _END = "TIMESTAMP '9999-01-01 00:00:00'"
 READ = "read"  # begins the names under which a query's progress counts the rows of sources
 _HOW = {
@@ -191,6 +193,7 @@ def _timed(
     source: Source, frame: DataFrame, delay: int, control: ControlStream | None
 ) -> DataFrame:
     """The source with Spark's watermark. Rows without an event time are skipped or fail the job."""
+    _reject_second_watermark(source, frame)
     time = F.col(f"`{source.time}`")
     frame = frame.observe(f"{READ} {source.name}", F.count(F.lit(1)).alias(READ))
     if BAD in frame.columns:
@@ -215,6 +218,19 @@ def _timed(
         )
         frame = frame.unionByName(end)
     return _with_watermark(frame, source.time or "", delay)
+
+
+def _reject_second_watermark(source: Source, frame: DataFrame) -> None:
+    """Rejects a DataFrame with a watermark of Spark: Spark has no second one above it, and a row at
+    the first one would be late."""
+    if any(_WATERMARK in (field.metadata or {}) for field in frame.schema):
+        raise PlanError(
+            "MS-PLAN-ENGINE",
+            f"the native engine sets the watermark of {source.name}, and its DataFrame has one of "
+            "withWatermark, which Spark does not allow to change.",
+            fix="Remove withWatermark, and name event time and delay in "
+            "millstream.stream(frame, time='…', delay='…'), or set the engine 'columnar'.",
+        )
 
 
 def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
