@@ -95,13 +95,13 @@ def test_a_computed_column_can_be_the_arrival_time() -> None:
     [
         (
             "SELECT _OFFSET FROM a",
-            "MS-PLAN-SYSTEM-COLUMN at line 6, column 27: _OFFSET is a column of Kafka records, and "
-            "the source a does not read from Kafka. Remove it.",
+            "MS-PLAN-SYSTEM-COLUMN at line 6, column 27: _OFFSET is a system column of records and "
+            "changes, and the source a does not have it. Remove it.",
         ),
         (
             "SELECT b._partition FROM s JOIN b ON s.k = b.k WITH ('state.ttl' = 'forever')",
-            "MS-PLAN-SYSTEM-COLUMN at line 6, column 27: _partition is a column of Kafka records, "
-            "and the source b does not read from Kafka. Remove it.",
+            "MS-PLAN-SYSTEM-COLUMN at line 6, column 27: _partition is a system column of records "
+            "and changes, and the source b does not have it. Remove it.",
         ),
         (
             "SELECT _source FROM s",

@@ -184,8 +184,8 @@ def missing_system_column_error(
     if isinstance(node, Source) and lower in (*_EVERY_SOURCE, *_RECORD_COLUMNS):
         return PlanError(
             "MS-PLAN-SYSTEM-COLUMN",
-            f"{name} is a system column of records and changes, and the source {node.name} does not "
-            "have it.",
+            f"{name} is a system column of records and changes, and the source {node.name} does "
+            "not have it.",
             fix="Declare the column _OP STRING in it, so that changes are ordinary rows."
             if node.retracts
             else "Remove it.",
