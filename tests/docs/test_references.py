@@ -32,7 +32,7 @@ def test_every_property_that_the_parser_accepts_is_on_a_page():
             for name in (each.name for each in spec.properties):
                 assert f"`{name}`" in section, (spec.name, name)
             for prefix in spec.pass_through:
-                assert f"| `{prefix}NAME" in section, (spec.name, prefix)
+                assert f"| `{prefix}" in section, (spec.name, prefix)
 
 
 def test_the_page_of_properties_is_up_to_date():
