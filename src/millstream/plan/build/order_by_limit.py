@@ -21,7 +21,7 @@ from millstream.plan.build.top_n import Ranking, build_top_n, reads_windowed_res
 from millstream.plan.build.window_spec import order_of, read_order
 from millstream.plan.expressions import Expression, column, template
 from millstream.plan.kinds.operator_properties import STATE_LIMITS
-from millstream.plan.nodes import WINDOW_TIME, Order, Output, Select, Source, TableJoin, TopN
+from millstream.plan.nodes import WINDOW_TIME, Order, Output, Select, Source, TableJoin
 from millstream.plan.nodes.traversal import upstream_of
 from millstream.plan.reject import FIRST_ROWS_FIX, is_aggregate, place_of
 from millstream.plan.resolve.expressions import ExpressionReader
@@ -77,10 +77,7 @@ def plan_order_by_limit(
         window=shown.window,
         place=options.place,
     )
-    top_n = build_top_n(select, limit, own, text)
-    assert isinstance(top_n.input, TopN)
-    side = replace(top_n.input.input, used=ranking.input.used)  # also of late rows
-    return replace(top_n, input=replace(top_n.input, input=side))
+    return build_top_n(select, limit, own, text, late_columns=ranking.input.used)
 
 
 def _read_limit(tree: exp.Select, text: SourceText) -> RowLimit:

@@ -225,8 +225,17 @@ def _is_column(output: Output, name: str | None) -> bool:
     return name is not None and output.expression.column_of(None) == name
 
 
-def build_top_n(select: Select, limit: RowLimit, options: QueryOptions, text: SourceText) -> Select:
-    """Returns a Select over a Ranking with a TopN in its place."""
+def build_top_n(
+    select: Select,
+    limit: RowLimit,
+    options: QueryOptions,
+    text: SourceText,
+    late_columns: tuple[str, ...] | None = None,
+) -> Select:
+    """Returns a Select over a Ranking with a TopN in its place.
+
+    `late_columns` are those of late rows in a side output; by default, all columns.
+    """
     ranking = select.input
     assert isinstance(ranking, Ranking)
     properties = {**ranking.properties, **options.properties}
@@ -248,7 +257,8 @@ def build_top_n(select: Select, limit: RowLimit, options: QueryOptions, text: So
         way_out = retraction_fix(source.node, ranking.name)
         reject_late_retractions(late, properties, ranking.name, way_out)
     if late.action is LateAction.SIDE_OUTPUT:
-        source = replace(source, used=tuple(each.name for each in source.node.columns))
+        every = tuple(each.name for each in source.node.columns)
+        source = replace(source, used=late_columns or every)
     top = TopN(
         input=source,
         partition=ranking.partition,
