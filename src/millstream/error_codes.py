@@ -74,6 +74,7 @@ CODES = {
     "MS-PLAN-NONDETERMINISTIC": "A value that can change when it is computed again is not allowed.",
     "MS-PLAN-NOT-YET": "The feature is not supported yet.",
     "MS-PLAN-ONE-OPERATOR": "A query has two operators, of which one must be in a query in FROM.",
+    "MS-PLAN-ORDER": "ORDER BY … LIMIT is not valid, or does not fit the query.",
     "MS-PLAN-OVER": "A window function, its frame or its order is not supported over streams.",
     "MS-PLAN-PARTITION": "A sink is partitioned by all of its columns.",
     "MS-PLAN-PREDICATE": "A predicate of ON over both sides that no engine can evaluate.",

@@ -121,7 +121,7 @@ def _plan(case: Case) -> None:
         for source in read:
             given = given_input(case, source)
             for batch in given.batches:
-                rows_of(batch, source, text=given.text)
+                rows_of(batch, source, given)
 
 
 def _some_sql(rng: random.Random) -> str:

@@ -9,13 +9,13 @@ the rest: the loop over items, and reading items in parts (`engine/scan/loop.py`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 ITEM = "path"  # the column of a work item's name
 PARTITION = "_ms_partition"  # the column of the source partition that a work item is part of
@@ -59,6 +59,8 @@ class WorkStream:
         partitions: The partitions that are known when the source is opened; None if it has none.
             The watermark waits for all of them (docs/03-time-and-watermarks.md).
             Partitions may be added while the query runs.
+        item_columns: Columns of `items` that are the same for all rows of an item, such as the
+            modification time of a file, and their types.
         is_changelog: Whether the reader can read the column CHANGE, because rows are changes.
     """
 
@@ -69,6 +71,7 @@ class WorkStream:
     sample: str | None = None
     partitions: tuple[str, ...] | None = None
     is_changelog: bool = False
+    item_columns: Mapping[str, DataType] = field(default_factory=dict)
 
 
 def split_into_parts(items: DataFrame, parts: int) -> DataFrame:

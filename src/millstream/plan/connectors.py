@@ -118,8 +118,7 @@ class ConnectorSpec:
         watchable: Whether a table has changed is known without reading it.
         concurrent_writers: Several sinks may write to one path.
         tables_in_path: A path is a database with several tables, so sinks and sources may share it.
-        system_columns: System columns of its source: name, and the column or struct field of the
-            stream that it is, such as `_metadata.file_modification_time`.
+        system_columns: System columns of its source: the name, and the column of the stream.
         retracts: Whether a source's rows are changes that retract earlier rows: the stream then
             has the column CHANGE (`connectors/work_items.py`) and no system columns.
         upsert_key: The columns by which a row of a source replaces an earlier one; with them, the

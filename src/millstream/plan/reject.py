@@ -17,7 +17,7 @@ from millstream.sql.text import SourceText
 
 _SELECT = {
     *("expressions", "from_", "joins", "where", "with_", "emit", "options", "stream_window"),
-    *("group", "having", "qualify", "windows", "distinct"),
+    *("group", "having", "qualify", "windows", "distinct", "order", "limit"),
 }
 _UNION = {"this", "expression", "distinct", "by_name", "on", "with_", "emit", "options"}
 _RELATION = {"this", "alias", "within", "stream_window", "version", "match_condition"}
@@ -37,11 +37,17 @@ _CLAUSES = {
 }
 
 
-_TOP_N = (
+FIRST_ROWS_FIX = (
     "For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER "
     "(PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3."
 )
-_FIXES = {"order": _TOP_N, "sort": _TOP_N, "limit": _TOP_N}
+_EXPLODE = "Write explode(…) in the select list: SELECT id, explode(items) AS item FROM …"
+_FIXES = {
+    "order": FIRST_ROWS_FIX,
+    "sort": FIRST_ROWS_FIX,
+    "limit": FIRST_ROWS_FIX,
+    "laterals": _EXPLODE,
+}
 
 
 def not_supported(what: str, place: Place | None, fix: str = "") -> PlanError:
@@ -87,7 +93,8 @@ def reject_clauses_of_union(query: exp.SetOperation, text: SourceText) -> None:
 
 def _reject_relation(relation: exp.Expr, text: SourceText, place: Place | None) -> None:
     if not isinstance(relation, exp.Table | exp.Subquery):
-        raise not_supported("a FROM item that is neither a name nor a query", place)
+        fix = _EXPLODE if isinstance(relation, exp.Unnest | exp.Lateral) else ""
+        raise not_supported("a FROM item that is neither a name nor a query", place, fix)
     if isinstance(relation, exp.Table) and not isinstance(relation.this, exp.Identifier):
         raise not_supported("a function in FROM", place)
     _reject_arguments(relation.args, _RELATION | {"db", "catalog"}, text, place)

@@ -12,7 +12,6 @@ from millstream.connectors.work_items import CHANGE
 from millstream.engine.runtime.jvm import active_session
 from millstream.engine.runtime.session import session
 from millstream.plan.nodes import Job, ReferenceTable, Source
-from millstream.plan.resolve.system_columns import source_column_type
 from millstream.run.job import JobRun
 from millstream.run.settings import RunSettings
 from millstream.run.tables import JobTables
@@ -51,10 +50,6 @@ def analyze_queries(spark: SparkSession, job: Job, checkpoint: Path, base: Path)
 def empty_stream(spark: SparkSession, source: Source) -> DataFrame:
     """Returns a stream with the columns of a source, which is never started."""
     columns = [F.lit(None).cast(c.type or "void").alias(c.name) for c in source.columns]
-    for name, path in source.system_columns:
-        parent, _, field = path.partition(".")
-        value = F.lit(None).cast(source_column_type(name))
-        columns.append(F.struct(value.alias(field)).alias(parent) if field else value.alias(name))
     if source.retracts:
         columns.append(F.lit(0).cast("byte").alias(CHANGE))
     return spark.readStream.format("rate").load().select(*columns)

@@ -25,6 +25,7 @@ from millstream.plan.facts.used_columns import used_columns
 from millstream.plan.nodes import Engine, Job, Query, SinkDef, Source
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.file_log import FileLog
+from millstream.run.given_sources import with_system_columns
 from millstream.run.job_sinks import JobSinks
 from millstream.run.ledger_store import LedgerStore
 from millstream.run.malformed_writers import record_malformed_writers
@@ -178,7 +179,7 @@ class QueryPreparation:
     ) -> DataFrame | DeferredFrame:
         given = self.given_sources(spark, source) if self.given_sources else None
         if given is not None:
-            return given
+            return with_system_columns(given, source)
         opened = open_source(self.connectors, spark, source, self.base, columns, state)
         return rows_of(opened, columns)
 

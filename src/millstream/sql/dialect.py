@@ -17,6 +17,13 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.sql import clauses
+from millstream.sql.other_dialects import (
+    reject_column_list,
+    reject_create,
+    reject_grace_period,
+    reject_other_emit,
+    reject_window_kind,
+)
 from millstream.sql.spans import PositionedParseError, SpannedParser, set_span
 from millstream.sql.types import find_unsupported_type
 from millstream.sql.window_functions import mark_window_functions, reject_window_table_function
@@ -75,10 +82,7 @@ class StreamParser(SpannedParser):
 
     def _parse_create_statement(self, first: Token) -> exp.Expr:
         if not self._match_texts(CREATABLE):
-            fix = "Write CREATE SOURCE, TABLE, STREAM or SINK."
-            if not self._curr:
-                self.reject("CREATE needs the kind of object to create.", first, fix)
-            self.reject(f'"{self._curr.text}" cannot be created.', self._curr, fix)
+            reject_create(self, first)
         kind = self._prev.text.upper()
         name = self._parse_name(f"the name of the {kind.lower()}")
         created = clauses.CreateStatement(this=name, kind=kind)
@@ -101,6 +105,7 @@ class StreamParser(SpannedParser):
                 "Write INSERT INTO sink SELECT …",
             )
         name = self._parse_name("the name of the sink")
+        reject_column_list(self)
         return clauses.InsertInto(this=name, expression=self._parse_query())
 
     def _parse_job_setting(self) -> exp.Expr:
@@ -205,8 +210,7 @@ class StreamParser(SpannedParser):
             if self._at_window():
                 self._set_once(query, "stream_window", self._parse_stream_window(), first)
             elif self._match_text_seq("EMIT"):
-                if not self._match_texts(("CHANGES", "FINAL")):
-                    self.raise_error("Expecting CHANGES or FINAL after EMIT")
+                reject_other_emit(self)
                 emit = clauses.EmitClause(this=self._prev.text.upper())
                 set_span(emit, first, self._prev)
                 self._set_once(query, "emit", emit, first)
@@ -226,7 +230,7 @@ class StreamParser(SpannedParser):
         if self._tokens[self._index + 2].token_type != TokenType.L_PAREN:
             return False
         if self._next.text.upper() not in WINDOW_KINDS:
-            self.raise_error("Expecting TUMBLING, SLIDING or SESSION", self._next)
+            reject_window_kind(self)
         return True
 
     def _parse_window_clause(self) -> list[exp.Expr] | None:
@@ -252,7 +256,9 @@ class StreamParser(SpannedParser):
         name = ""
         if self._match_texts(("SIZE", "SLIDE", "GAP", "OFFSET")):
             name = self._prev.text.upper()
-        return clauses.WindowArgument(this=name, expression=self._parse_bitwise())
+        is_number = self._curr and self._curr.token_type == TokenType.NUMBER
+        span = self._parse_interval(require_interval=False) if is_number else None  # 1 HOUR
+        return clauses.WindowArgument(this=name, expression=span or self._parse_bitwise())
 
     # Tables of a query
 
@@ -261,6 +267,7 @@ class StreamParser(SpannedParser):
         table = super()._parse_table(*args, **kwargs)
         while isinstance(table, exp.Table | exp.Subquery) and self._curr:
             first = self._curr
+            reject_grace_period(self)
             if self._at_window():
                 self._set_once(table, "stream_window", self._parse_stream_window(), first)
             elif self._match_text_seq("WITHIN"):

@@ -8,6 +8,7 @@ from typing import Any
 from millstream.errors import HarnessError
 from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Column, Job, ReferenceTable, Source
+from millstream.plan.resolve.system_columns import source_column_type
 from millstream.temporal import CHANGE_KIND, CHANGE_KINDS
 from millstream.testing.case import Case, Input, Row
 from millstream.testing.datasets import GivenDatasets, check_dataset, find_input, is_dataset
@@ -70,19 +71,24 @@ def given_input(case: Case, source: Source | ReferenceTable) -> Input:
     return given
 
 
-def types_of(source: Source | ReferenceTable) -> dict[str, str]:
+def types_of(source: Source | ReferenceTable, given: Input | None = None) -> dict[str, str]:
+    """Returns the types of declared columns, and of the source's system columns that rows have."""
     types = {column.name: column.type or "string" for column in source.columns}
+    if not isinstance(source, Source):
+        return types
+    names = {name for rows in (given.batches if given else ()) for row in rows for name in row}
+    hidden = [name for name, _ in source.system_columns if name in names and name not in types]
+    types |= {name: source_column_type(name) for name in hidden}
     # Rows of a changelog say how they change it; without a kind, they are inserted.
-    is_changelog = isinstance(source, Source) and source.retracts
-    return {**types, CHANGE_KIND: "string"} if is_changelog else types
+    return {**types, CHANGE_KIND: "string"} if source.retracts else types
 
 
 def rows_of(
-    rows: Sequence[Row], source: Source | ReferenceTable, *, text: bool
+    rows: Sequence[Row], source: Source | ReferenceTable, given: Input
 ) -> list[dict[str, Any]]:
     """Returns rows with values converted to the types of the source's columns."""
-    types = types_of(source)
-    filled = fill_rows(rows, types, source.name, text=text)
+    types = types_of(source, given)
+    filled = fill_rows(rows, types, source.name, text=given.text)
     found = [dict(zip(types, row, strict=True)) for row in filled]
     for row in found:
         if row.get(CHANGE_KIND) not in (None, *CHANGE_KINDS) and CHANGE_KIND not in _names(source):

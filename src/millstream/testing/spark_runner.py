@@ -138,7 +138,7 @@ class _Run:
 
     def _source(self, spark: SparkSession, source: Source) -> DataFrame:
         if source.name not in self.streams:
-            types = types_of(source)
+            types = types_of(source, given_input(self.case, source))
             schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
             folder = self.folder / "inputs" / source.name
             self.streams[source.name] = MemoryStream(spark, schema, folder)
@@ -153,7 +153,7 @@ class _Run:
         rows = given.batches[number] if number < len(given.batches) else []
         stream = self.streams[source.name]
         schema = to_arrow_schema(stream.schema, timezone="UTC")
-        stream.add(arrow_rows(rows_of(rows, source, text=given.text), schema, source.name))
+        stream.add(arrow_rows(rows_of(rows, source, given), schema, source.name))
 
     def _sink(self, sink: SinkDef) -> Sink:
         return self.sinks.setdefault(sink.name, MemorySink())

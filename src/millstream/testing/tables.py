@@ -68,7 +68,7 @@ class GivenTables:
     def _rows(self, table: ReferenceTable) -> list[dict[str, Any]]:
         given = given_input(self.case, table)
         rows = given.batches[min(self.number, len(given.batches) - 1)] if given.batches else ()
-        return rows_of(rows, table, text=given.text)
+        return rows_of(rows, table, given)
 
     def _replace_table(self, table: ReferenceTable) -> ReferenceTable:
         if isinstance(table.access, Broadcast):

@@ -434,6 +434,6 @@ SELECT x.k, s.carrier FROM (SELECT a.order_id AS k, b.event_time AS at FROM orde
 -->           right s, time event_time, used carrier
 -->     right e, time t, used none
 
--- a time of the file a row was read from is no event time
+-- an arrival time is no event time
 SELECT a.order_id FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c ON c.order_id = a.order_id AND c.event_time BETWEEN a._timestamp AND b.event_time
---> MS-PLAN-SYSTEM-COLUMN at line 1, column 147: _timestamp is the modification time of the file of a row, but the source orders is read by 'memory'. Add a time column to the source.
+--> MS-PLAN-UNBOUNDED at line 1, column 81: the join of orders, orders and orders has no time bound, so its state would grow forever. Add AND c.event_time BETWEEN a.event_time AND a.event_time + INTERVAL 24 HOURS to ON, or JOIN orders c WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').

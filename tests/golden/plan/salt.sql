@@ -17,8 +17,6 @@ SELECT o.order_id FROM orders o JOIN shipments s USING (order_id) WINDOW TUMBLIN
 -->     left o, time _window_time moved by event_time - 5s, used order_id
 -->       select over o
 -->         o.order_id AS order_id : STRING
--->         o.customer_id AS customer_id : STRING
--->         o.total AS total : DOUBLE
 -->         o.event_time AS event_time : TIMESTAMP  <- event time
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
@@ -26,10 +24,7 @@ SELECT o.order_id FROM orders o JOIN shipments s USING (order_id) WINDOW TUMBLIN
 -->         source orders
 -->     right s, time _window_time moved by event_time - 10s, used none
 -->       select over s
--->         s.shipment_id AS shipment_id : STRING
 -->         s.order_id AS order_id : STRING
--->         s.carrier AS carrier : STRING
--->         s.weight AS weight : DOUBLE
 -->         s.event_time AS event_time : TIMESTAMP  <- event time
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window

@@ -279,11 +279,11 @@ SELECT v.order_id FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.or
 
 -- a predicate of one side of a left join
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id AND s.weight > 4 WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-WINDOW at line 1, column 86: ON of a LEFT JOIN of sessions has a predicate that is not a key, and whole sessions match. Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
+--> MS-PLAN-WINDOW at line 1, column 86: ON of the LEFT JOIN of sessions has a predicate that is not a key, and whole sessions match. Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
 
 -- a predicate of both sides of a semi join
 SELECT o.order_id FROM orders o LEFT SEMI JOIN shipments s ON o.order_id = s.order_id AND s.weight > o.total WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-WINDOW at line 1, column 91: ON of a SEMI JOIN of sessions has a predicate that is not a key, and whole sessions match. Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
+--> MS-PLAN-WINDOW at line 1, column 91: ON of the SEMI JOIN of sessions has a predicate that is not a key, and whole sessions match. Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
 
 -- no key
 SELECT o.order_id FROM orders o JOIN shipments s ON s.weight > o.total WINDOW SESSION(GAP INTERVAL '10' MINUTES)

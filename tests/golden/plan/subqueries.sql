@@ -95,9 +95,16 @@ SELECT x.order_id FROM (SELECT DISTINCT ON (order_id) order_id, event_time FROM 
 SELECT _Offset FROM orders
 --> MS-PLAN-SYSTEM-COLUMN at line 1, column 8: _Offset is a system column of records and changes, and the source orders does not have it. Remove it.
 
--- the time of a file, of no file
+-- the arrival time of rows of no file
 SELECT order_id FROM orders WHERE _TIMESTAMP > TIMESTAMP '2026-01-01'
---> MS-PLAN-SYSTEM-COLUMN at line 1, column 35: _TIMESTAMP is the modification time of the file of a row, but the source orders is read by 'memory'. Add a time column to the source.
+--> select over orders
+-->   orders.order_id AS order_id : STRING
+-->   where orders._timestamp > TIMESTAMP '2026-01-01'
+-->   select over orders
+-->     orders.order_id AS order_id : STRING
+-->     orders.event_time AS event_time : TIMESTAMP  <- event time
+-->     current_timestamp() AS _timestamp : TIMESTAMP
+-->     source orders
 
 -- the kind of a row
 SELECT _op FROM (SELECT count(*) AS n FROM orders) x

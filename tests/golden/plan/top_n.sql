@@ -177,7 +177,6 @@ SELECT order_id, total FROM (SELECT order_id, total, ROW_NUMBER() OVER (PARTITIO
 -->       input orders, time event_time - 5s, used order_id, total
 -->         select over orders
 -->           orders.order_id AS order_id : STRING
--->           orders.customer_id AS customer_id : STRING
 -->           orders.total AS total : DOUBLE
 -->           orders.event_time AS event_time : TIMESTAMP  <- event time
 -->           timestamp_micros(unix_micros(orders.event_time) - pmod(unix_micros(orders.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
@@ -257,7 +256,7 @@ SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY customer_id 
 
 -- a time to live of windows
 SELECT order_id FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY total) <= 1 WITH ('state.ttl' = '1d')
---> MS-PROP-UNUSED at line 1, column 141: ROW_NUMBER() of a window does not use 'state.ttl': its windows expire when they close. Remove it.
+--> MS-PROP-UNUSED at line 1, column 141: a Top-N of a window does not use 'state.ttl': its windows expire when they close. Remove it.
 
 -- EMIT FINAL without a window
 SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY customer_id ORDER BY total) <= 1 EMIT FINAL WITH ('state.ttl' = '1d')

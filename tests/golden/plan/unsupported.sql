@@ -1,10 +1,10 @@
 -- ORDER BY
 SELECT * FROM orders ORDER BY total
---> MS-PLAN-NOT-YET at line 1, column 22: ORDER BY cannot be run yet. For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER (PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3.
+--> MS-PLAN-ORDER at line 1, column 22: the rows of a stream have no end, so they cannot be sorted. Add LIMIT. For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER (PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3.
 
 -- LIMIT
 SELECT * FROM orders LIMIT 5
---> MS-PLAN-NOT-YET at line 1, column 22: LIMIT cannot be run yet. For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER (PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3.
+--> MS-PLAN-ORDER at line 1, column 22: LIMIT without ORDER BY selects any rows. Add ORDER BY. For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER (PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3.
 
 -- UNION
 SELECT order_id FROM orders UNION SELECT order_id FROM shipments
@@ -12,7 +12,7 @@ SELECT order_id FROM orders UNION SELECT order_id FROM shipments
 
 -- LATERAL VIEW
 SELECT id, x FROM events LATERAL VIEW explode(xs) y AS x
---> MS-PLAN-NOT-YET at line 1, column 39: LATERAL VIEW cannot be run yet.
+--> MS-PLAN-NOT-YET at line 1, column 39: LATERAL VIEW cannot be run yet. Write explode(…) in the select list: SELECT id, explode(items) AS item FROM …
 
 -- TABLESAMPLE
 SELECT * FROM orders TABLESAMPLE (10 PERCENT)

@@ -35,8 +35,6 @@ SELECT order_id, _window_start FROM orders WINDOW TUMBLING (event_time, INTERVAL
 -->   orders._window_start AS _window_start : TIMESTAMP
 -->   select over orders
 -->     orders.order_id AS order_id : STRING
--->     orders.customer_id AS customer_id : STRING
--->     orders.total AS total : DOUBLE
 -->     orders.event_time AS event_time : TIMESTAMP  <- event time
 -->     timestamp_micros(unix_micros(orders.event_time) - pmod(unix_micros(orders.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
 -->     timestamp_micros(unix_micros(orders.event_time) - pmod(unix_micros(orders.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
@@ -52,8 +50,6 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WIND
 -->     left o, time _window_time moved by event_time - 5s, used order_id
 -->       select over o
 -->         o.order_id AS order_id : STRING
--->         o.customer_id AS customer_id : STRING
--->         o.total AS total : DOUBLE
 -->         o.event_time AS event_time : TIMESTAMP  <- event time
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
@@ -61,10 +57,7 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WIND
 -->         source orders
 -->     right s, time _window_time moved by event_time - 10s, used none
 -->       select over s
--->         s.shipment_id AS shipment_id : STRING
 -->         s.order_id AS order_id : STRING
--->         s.carrier AS carrier : STRING
--->         s.weight AS weight : DOUBLE
 -->         s.event_time AS event_time : TIMESTAMP  <- event time
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
@@ -81,8 +74,6 @@ SELECT o.order_id FROM orders o WINDOW TUMBLING (o.event_time, INTERVAL 1 HOUR) 
 -->     left o, time _window_time moved by event_time - 5s, used order_id
 -->       select over o
 -->         o.order_id AS order_id : STRING
--->         o.customer_id AS customer_id : STRING
--->         o.total AS total : DOUBLE
 -->         o.event_time AS event_time : TIMESTAMP  <- event time
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
@@ -90,10 +81,7 @@ SELECT o.order_id FROM orders o WINDOW TUMBLING (o.event_time, INTERVAL 1 HOUR) 
 -->         source orders
 -->     right s, time _window_time moved by event_time - 10s, used none
 -->       select over s
--->         s.shipment_id AS shipment_id : STRING
 -->         s.order_id AS order_id : STRING
--->         s.carrier AS carrier : STRING
--->         s.weight AS weight : DOUBLE
 -->         s.event_time AS event_time : TIMESTAMP  <- event time
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window

@@ -161,24 +161,6 @@ def test_an_append_only_sink_rejects_retractions() -> None:
     )
 
 
-def test_the_modification_time_of_a_file_is_a_system_column() -> None:
-    plan = build_job(
-        """CREATE SOURCE a (k STRING, t TIMESTAMP, WATERMARK FOR t AS t)
-        WITH ('connector' = 'file', 'path' = 'x');
-        CREATE SINK out AS SELECT k, _Timestamp AS read FROM a WHERE _timestamp > '2026-01-01'"""
-    )
-    root = plan.pipelines[0].root
-    assert [str(output.expression) for output in root.outputs] == ["a.k", "a._timestamp"]
-    below = root.input
-    assert isinstance(below, Select)
-    assert [str(output.expression) for output in below.outputs] == [
-        "a.k",
-        "a.t",
-        "a._metadata.file_modification_time",
-    ]
-    assert (below.time, isinstance(below.input, Source)) == ("t", True)
-
-
 def test_declared_sources_have_precedence_over_passed_ones() -> None:
     plan = job("CREATE SOURCE orders (x INT); CREATE SINK out AS SELECT x FROM orders")
     source = plan.pipelines[0].root.input

@@ -18,7 +18,7 @@ JOIN = "orders o JOIN shipments s ON o.order_id = s.order_id"
 
 def below(sql: str) -> str:
     """The query that an error shows, with its join in a query in FROM."""
-    found = re.search(r"query in FROM: (SELECT .*)\.$", error_of(sql))
+    found = re.search(r"subquery: (SELECT .*)\.$", error_of(sql))
     assert found is not None
     return found[1]
 

@@ -40,6 +40,10 @@ REJECTED = [
     ("upper(xs) AS x FROM typed", "column 32: xs is ARRAY<INT>, which upper does not accept."),
     ("abs(flag) AS x FROM typed", "column 30: flag is BOOLEAN, which abs does not accept."),
     ("length(coalesce(xs, xs)) AS x FROM typed", "column 33: coalesce(xs, xs) is ARRAY<INT>, "),
+    ("CASE WHEN flag THEN n ELSE t END AS x FROM typed", "column 53: t is TIMESTAMP and n is BIGI"),
+    ("coalesce(n, NULL, xs) AS x FROM typed", "column 44: xs is ARRAY<INT> and n is BIGINT, which"),
+    ("s[0] AS x FROM typed", "column 26: s is STRING, which has no elements. For a part of a"),
+    ("CAST(point AS INT) AS x FROM typed", "column 31: point is STRUCT<x: INT, y: INT>, which ca"),
     (
         "sum(s) AS x FROM typed WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY n",
         "column 30: s is STRING, which sum does not accept. Write sum(CAST(s AS DOUBLE)).",
@@ -70,6 +74,8 @@ ACCEPTED = [
         "trim(BOTH FROM s)",
     ),
     *("date_add(day, 1)", "exists(xs, x -> x > 1)", "if(flag, 1, 'a')", "year(s)", "nvl2(s, 1, 2)"),
+    *("CASE WHEN flag THEN n ELSE d END", "coalesce(day, t)", "coalesce(n, s)", "CAST(t AS DATE)"),
+    *("CAST(xs AS STRING)", "CAST(s AS TIMESTAMP)", "split(s, ',')[0]", "if(flag, NULL, t)"),
 ]
 
 

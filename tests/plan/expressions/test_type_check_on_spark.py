@@ -25,6 +25,9 @@ COLUMNS = {
 FORMS = [
     *("{a} + {b}", "{a} * {b}", "{a} = {b}", "{a} AND flag", "-{a}", "CASE WHEN {a} THEN 1 END"),
     *("abs({a})", "upper({a})", "hour({a})", "size({a})", "timestamp_millis({a})"),
+    *("CASE WHEN flag THEN {a} ELSE {b} END", "coalesce({a}, {b})", "if(flag, {a}, {b})"),
+    *("{a}[0]", "CAST({a} AS INT)", "CAST({a} AS DATE)", "CAST({a} AS BOOLEAN)"),
+    *("CAST({a} AS TIMESTAMP)", "CAST({a} AS STRING)", "CAST({a} AS ARRAY<INT>)"),
 ]
 
 
@@ -49,7 +52,7 @@ def test_what_planning_rejects_is_rejected_by_spark(spark, ansi):
         if not b or a <= b
     }
     rejected = [each for each in sorted(found) if is_rejected(each)]
-    assert len(rejected) > 80
+    assert len(rejected) > 200
     accepted = []
     # Spark reports the first of several errors, so each expression is analyzed alone.
     for expression in rejected:

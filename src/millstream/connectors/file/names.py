@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
     BinaryType,
@@ -38,15 +39,20 @@ _FILE = StructType(
 # Spark ignores files that are older than the newest file by more than `maxFileAge`, by default 7
 # days. Files must be read whatever their modification time, so the limit is practically infinite.
 EVERY_FILE = {"maxFileAge": "100000000d"}
+TIMESTAMP = "_timestamp"  # the system column
 _READER_TYPES = (NumericType, BooleanType, BinaryType, DateType, TimestampType)
 
 
 def stream_file_names(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:
-    """Returns the stream of names. `options` are Spark's and take precedence over EVERY_FILE."""
+    """Returns the stream of names, with the modification time of each file as TIMESTAMP.
+
+    `options` are Spark's and take precedence over EVERY_FILE.
+    """
     given = {name.lower() for name in options}
     every = {name: value for name, value in EVERY_FILE.items() if name.lower() not in given}
     reader = spark.readStream.format("binaryFile").schema(_FILE).options(**every, **options)
-    return reader.load(_pattern(path)).select(ITEM)
+    names = reader.load(_pattern(path))
+    return names.select(ITEM, F.col("modificationTime").alias(TIMESTAMP))
 
 
 def _pattern(path: str) -> str:

@@ -12,12 +12,19 @@ from pathlib import Path
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from millstream.connectors.declared_columns import to_spark_schema
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.file.csv_files import CsvFiles
-from millstream.connectors.file.item_stream import SETTINGS, FileItems, FileSettings
-from millstream.connectors.file.names import EVERY_FILE, find_first_file, stream_file_names
+from millstream.connectors.file.item_stream import MODIFIED, SETTINGS, FileItems, FileSettings
+from millstream.connectors.file.names import (
+    EVERY_FILE,
+    TIMESTAMP,
+    find_first_file,
+    stream_file_names,
+)
 from millstream.connectors.file.options import FORMATS, Files, files_of
 from millstream.connectors.file.row_counts import RowCounter
 from millstream.connectors.file.text_file import UTF8
@@ -35,7 +42,7 @@ def open_source(
     spark: SparkSession,
     source: Source,
     base: Path,
-    columns: Collection[str],  # noqa: ARG001
+    columns: Collection[str],
     state: Path | None = None,
 ) -> DeferredFrame | WorkStream:
     """Returns the files of a source as work items, or rows if only Spark reads the format. `state`:
@@ -46,7 +53,10 @@ def open_source(
     if source.option("format", "json").lower() not in FORMATS:
         options = EVERY_FILE | _options_of_spark(source)
         reader = spark.readStream.format(source.option("format").lower()).options(**options)
-        return DeferredFrame.of(reader.schema(schema).load(path))
+        rows = reader.schema(schema).load(path)
+        if TIMESTAMP in columns and TIMESTAMP not in rows.columns:
+            rows = rows.withColumn(TIMESTAMP, F.col("_metadata.file_modification_time"))
+        return DeferredFrame.of(rows)
     files = files_of(source, path, schema)
     items = (
         stream_file_names(spark, path, {"ignoreMissingFiles": "true"} | _options_of_spark(source))
@@ -60,6 +70,7 @@ def open_source(
         schema,
         {column.name: column.type for column in files.columns},
         None if remote else find_first_file(Path(files.base)),
+        item_columns={TIMESTAMP: TimestampType()},
     )
 
 
@@ -88,7 +99,8 @@ def _listed_by_driver(
         ),
     )
     stream = spark.readStream.format(register(spark, FileItems))
-    return stream.option(SETTINGS, settings.encoded()).load().select(ITEM)
+    items = stream.option(SETTINGS, settings.encoded()).load()
+    return items.select(ITEM, F.timestamp_micros(MODIFIED).alias(TIMESTAMP))
 
 
 def _options_of_spark(source: Source) -> dict[str, str]:

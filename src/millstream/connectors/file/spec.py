@@ -191,7 +191,7 @@ SPEC = ConnectorSpec(
     admission_control=True,
     source_state=True,
     watchable=True,
-    system_columns=(("_timestamp", "_metadata.file_modification_time"),),
+    system_columns=(("_timestamp", "_timestamp"),),
     check=check_file,
     check_columns=check_partitions,
 )

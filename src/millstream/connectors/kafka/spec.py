@@ -175,6 +175,11 @@ SPEC = ConnectorSpec(
             "A file of further settings of librdkafka, a line name=value each, such as "
             "sasl.password=…. It is read where it is used, so executors need it, too.",
         ),
+        Property(
+            "kafka.NAME",
+            TEXT,
+            "The setting NAME of librdkafka, such as kafka.fetch.message.max.bytes.",
+        ),
     ),
     source="millstream.connectors.kafka.opening:open_source",
     sink="millstream.connectors.kafka.opening:open_sink",

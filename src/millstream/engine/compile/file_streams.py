@@ -48,12 +48,14 @@ class FileStream:
         reader: Reads the files.
         types: The types of the columns.
         sample: A file that exists now, to estimate sizes.
+        item_columns: The columns that are sent with a name, the same for all rows of its file.
     """
 
     names: DataFrame
     reader: Reader
     types: Mapping[str, DataType]
     sample: str | None
+    item_columns: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ class FileStreams:
     def _files(self, source: str, rows: DeferredFrame) -> FileStream | None:
         types = rows.types
         if (stream := rows.origin) is not None:
-            return FileStream(stream.items, stream.reader, types, stream.sample)
+            own = frozenset(stream.item_columns) - set(stream.schema.names)
+            return FileStream(stream.items, stream.reader, types, stream.sample, own)
         options = parquet_options(rows.frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None

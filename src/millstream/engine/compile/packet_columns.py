@@ -172,8 +172,8 @@ class PacketColumnBuilder:
         if scan is not None:
             assert self.rows.files is not None
             constant = [each.column.alias(each.name) for each in computed if each.constant]
-            names = self.rows.files.names
-            frame = names.select(ITEM, *constant) if constant else names
+            constant += [F.col(own).alias(name) for own, name in self._item_columns(input_names)]
+            frame = self.rows.files.names.select(ITEM, *constant)
             file_bytes = scan.size_of(self.rows.files.sample)
         else:
             columns = [
@@ -216,6 +216,16 @@ class PacketColumnBuilder:
             frame, layout, packets, read, tuple(hash_columns or ()), scan, file_bytes
         )
 
+    def _item_columns(self, input_names: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Returns the columns that are sent with the name of a file, and the names to send."""
+        files, file_columns = self.rows.files, self.rows.file_columns
+        of_item = files.item_columns if files else frozenset[str]()
+        return [
+            (origin, name)
+            for own, name in input_names.items()
+            if isinstance(origin := file_columns.get(own), str) and origin in of_item
+        ]
+
     def _scan(
         self, input_names: Mapping[str, str], needed_columns: Sequence[PacketColumn]
     ) -> Scan | None:
@@ -226,7 +236,10 @@ class PacketColumnBuilder:
         ):
             return None
         columns, window_bounds = [], []
+        of_item = {name for _, name in self._item_columns(input_names)}
         for own, name in input_names.items():
+            if name in of_item:
+                continue
             kind, origin = to_reader_type(self.types[own]), file_columns.get(own)
             if kind is None or origin is None:
                 return None
@@ -241,6 +254,8 @@ class PacketColumnBuilder:
             flags.append((KEEP, AndOr("and_kleene", self.rows.file_predicates)))
         needed = set().union(*(columns_in(predicate) for _, predicate in flags))
         needed |= {window_bound.column for _, window_bound in window_bounds}
+        if needed & files.item_columns:
+            return None
         for own in sorted(needed - {each.name for each in columns}):
             kind = to_reader_type(files.types[own])
             assert kind is not None

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import ByteType, StringType, StructField, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection
@@ -32,14 +33,17 @@ _TIME = "_ms_time"  # the processing time that is sent with an item
 def rows_of(
     opened: DataFrame | DeferredFrame | WorkStream, columns: Collection[str]
 ) -> DeferredFrame | DataFrame:
-    """Returns an opened source as rows; those of work items have the given columns, BAD and, if the
-    source has partitions, PARTITION; of a changelog, also CHANGE."""
+    """Returns an opened source as rows; those of work items have the given columns, also columns of
+    their item, BAD and, if the source has partitions, PARTITION; of a changelog, also CHANGE."""
     if not isinstance(opened, WorkStream):
         return opened
     stream = opened
     fields = [field for field in stream.schema if field.name in columns]
     change = [StructField(CHANGE, ByteType())] if stream.is_changelog else []
     schema = StructType([*fields, *change, StructField(BAD, StringType())])
+    for name, type_ in stream.item_columns.items():
+        if name in columns and name not in schema.names:
+            schema.add(name, type_)
     if stream.partitions is not None:
         schema.add(PARTITION, StringType())
     return DeferredFrame(lambda: _frame(stream, schema), schema, origin=stream)
@@ -55,19 +59,27 @@ def _frame(stream: WorkStream, schema: StructType) -> DataFrame:
     least = max(1, stream.reader.min_part_bytes // _SMALLER_PARTS)
     parts = max(1, min(cores, MAX_PARTS, size // least))
     now = F.unix_micros(F.current_timestamp()).alias(_TIME)
-    side = [] if stream.partitions is None else [PARTITION]
+    side = [name for name in stream.item_columns if name in schema.names and name not in wanted]
+    side += [] if stream.partitions is None else [PARTITION]
     items = split_into_parts(stream.items.select(ITEM, now, *side), parts)
-    return items.mapInArrow(_reading(stream.reader, wanted, parts), schema)
+    constant = {name: to_arrow_type(schema[name].dataType, timezone="UTC") for name in side}
+    return items.mapInArrow(_reading(stream.reader, wanted, parts, constant), schema)
 
 
 def _reading(
-    reader: Reader, wanted: Mapping[str, pa.DataType], parts: int
+    reader: Reader,
+    wanted: Mapping[str, pa.DataType],
+    parts: int,
+    constant: Mapping[str, pa.DataType],
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """`constant`: the columns of an item that are appended to its rows."""
+
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for read, sent, _ in read_items(batches, reader, wanted, parts):
             rows = _with_rejection_time(read, sent[_TIME])
-            if PARTITION in sent:
-                rows = rows.append_column(PARTITION, pa.repeat(sent[PARTITION], rows.num_rows))
+            for name, type_ in constant.items():
+                repeated = pa.repeat(pa.scalar(sent[name], type_), rows.num_rows)
+                rows = rows.append_column(name, repeated)
             yield rows
 
     return read

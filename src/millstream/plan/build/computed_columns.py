@@ -18,6 +18,7 @@ from millstream.plan.nodes.traversal import upstream_of
 from millstream.plan.reject import not_supported
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Relation, Scope
+from millstream.plan.resolve.system_columns import with_system_columns
 from millstream.sql.statements import ComputedColumn, CreateSource, WatermarkDef
 from millstream.suggestions import nearest, same
 from millstream.temporal import MissingTime, Watermark
@@ -33,8 +34,14 @@ def with_computed_columns(source: Source, statement: CreateSource) -> Source | S
         if source.time is not None and same(item.name, source.time):
             expression = _event_time(expression, source, item)
         outputs.append(Output(expression, item.name))
+    reads = {each.name for output in outputs for each in output.expression.columns}
     return Select(
-        source, tuple(outputs), alias=source.name, time=source.time, place=statement.place
+        with_system_columns(source, reads),
+        tuple(outputs),
+        alias=source.name,
+        time=source.time,
+        place=statement.place,
+        is_source=True,
     )
 
 

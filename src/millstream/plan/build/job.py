@@ -14,6 +14,7 @@ from millstream.plan.build.joins.salt import reject_excess_salt
 from millstream.plan.build.namespace import JobNamespace
 from millstream.plan.build.query import PlannedQuery, select_of_inner_query
 from millstream.plan.build.query_groups import group_into_queries, share_window_times
+from millstream.plan.build.source_columns import without_unread_columns
 from millstream.plan.build.tables.datasets import DatasetResolver, reads_dataset
 from millstream.plan.build.top_n import reject_unlimited_rankings
 from millstream.plan.build.union_branches import branch_pipelines, with_union_branches
@@ -213,7 +214,8 @@ def _pipeline(
     span: tuple[int, int] | None = None,
     mode: OutputMode | None = None,
 ) -> Pipeline:
-    planned = replace(planned, select=with_union_branches(planned.select))
+    select = without_unread_columns(with_union_branches(planned.select))
+    planned = replace(planned, select=select)
     reject_unlimited_rankings(planned.select)
     spec = connectors[sink.connector]
     mode = resolve_output_mode(planned.mode, planned.select, sink, spec.modes, mode)

@@ -99,7 +99,8 @@ def input_from_stream(
     read = find_references(tree, Scope((relation,), text))
     time, node = relation.time, relation.node
     names = {time, *(name for reference in read for _, name in reference.reads)}
-    node = with_system_columns(node, names)
+    filtered = {each.name for each in where.columns} if where else set()
+    node = with_system_columns(node, names | filtered)
     window = node.window if isinstance(node, Select) else None
     if where is not None:
         names |= set(window or ())

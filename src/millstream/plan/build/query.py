@@ -14,6 +14,7 @@ from millstream.plan.build.joins.from_clause import JoinClause, plan_joins
 from millstream.plan.build.joins.join_windows import resolve_join_windows
 from millstream.plan.build.joins.window_rewrite import rewrite_with_windowed_join
 from millstream.plan.build.operator_input import input_from_stream
+from millstream.plan.build.order_by_limit import has_order_or_limit, plan_order_by_limit
 from millstream.plan.build.query_operator import QueryOperator, find_query_operator, plan_operator
 from millstream.plan.build.query_options import QueryOptions, has_late_side_output
 from millstream.plan.build.query_over_joins import (
@@ -141,7 +142,11 @@ class QueryPlanner:
             explain=self._explain_connector_property,
         )
         options = QueryOptions(properties, self.sinks, emit, place)
-        select = self._with_views(tree).select(tree, options)
+        planner = self._with_views(tree)
+        if has_order_or_limit(tree):
+            select = plan_order_by_limit(tree, options, planner.select, self.text)
+        else:
+            select = planner.select(tree, options)
         reject_many_steps(select, place)
         engine = properties.get("engine")
         return PlannedQuery(

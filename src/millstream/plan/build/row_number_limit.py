@@ -64,7 +64,7 @@ def _limit(term: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> RowLimit | No
     while isinstance(term, exp.Paren):
         term = term.this
     if isinstance(term, exp.Between) and is_rank(_unwrap(term.this)):
-        low, high = _number(term.args["low"]), _number(term.args["high"])
+        low, high = literal_number(term.args["low"]), literal_number(term.args["high"])
         return None if low is None or high is None else RowLimit(high, low <= 1)
     operator = type(term)
     if operator not in _FLIPPED:
@@ -72,7 +72,7 @@ def _limit(term: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> RowLimit | No
     one, other = _unwrap(term.this), _unwrap(term.expression)
     if is_rank(other):
         one, other, operator = other, one, _FLIPPED[operator]
-    number = _number(other)
+    number = literal_number(other)
     if number is None or not is_rank(one):
         return None
     limits_by_operator: dict[type[exp.Expr], int] = {
@@ -90,7 +90,8 @@ def _unwrap(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _number(node: exp.Expr) -> int | None:
+def literal_number(node: exp.Expr) -> int | None:
+    """Returns the value of a whole number; None for other expressions."""
     node = _unwrap(node)
     negative = isinstance(node, exp.Neg)
     literal = node.this if negative else node

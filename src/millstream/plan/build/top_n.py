@@ -100,7 +100,7 @@ def plan_ranking(tree: exp.Select, stream: OperatorInput, options: QueryOptions)
             over_changes=stream.over_changes,
             place=place,
             name=stream.name,
-            input_is_windowed=_reads_windowed_result(stream),
+            input_is_windowed=reads_windowed_result(stream),
             properties=options.properties,
             emit_clause=options.emit,
             kinds=options.kinds,
@@ -111,7 +111,7 @@ def plan_ranking(tree: exp.Select, stream: OperatorInput, options: QueryOptions)
         window=_window(items, stream),
         place=options.place,
     )
-    return select if limit is None else _build_top_n(select, limit, options, stream.text)
+    return select if limit is None else build_top_n(select, limit, options, stream.text)
 
 
 def _rank_alias(tree: exp.Select) -> str | None:
@@ -174,7 +174,8 @@ def _window_end(frame: WindowSpec, stream: OperatorInput) -> Expression | None:
     return moments[1] if partitioned else None
 
 
-def _reads_windowed_result(stream: OperatorInput) -> bool:
+def reads_windowed_result(stream: OperatorInput) -> bool:
+    """Tests whether the rows are results of an operator with windows."""
     below = upstream_of(stream.node)
     if isinstance(below, Source | UnionAll | Join):
         return False
@@ -217,16 +218,24 @@ def finish_ranking(
     if number not in reads:
         shown = tuple(output for output in node.outputs if output.name != number)
         node = replace(node, outputs=shown, input=replace(ranking, rank=None))
-    return replace(relation, node=_build_top_n(node, limit, options, text)), left
+    return replace(relation, node=build_top_n(node, limit, options, text)), left
 
 
 def _is_column(output: Output, name: str | None) -> bool:
     return name is not None and output.expression.column_of(None) == name
 
 
-def _build_top_n(
-    select: Select, limit: RowLimit, options: QueryOptions, text: SourceText
+def build_top_n(
+    select: Select,
+    limit: RowLimit,
+    options: QueryOptions,
+    text: SourceText,
+    late_columns: tuple[str, ...] | None = None,
 ) -> Select:
+    """Returns a Select over a Ranking with a TopN in its place.
+
+    `late_columns` are those of late rows in a side output; by default, all columns.
+    """
     ranking = select.input
     assert isinstance(ranking, Ranking)
     properties = {**ranking.properties, **options.properties}
@@ -248,7 +257,8 @@ def _build_top_n(
         way_out = retraction_fix(source.node, ranking.name)
         reject_late_retractions(late, properties, ranking.name, way_out)
     if late.action is LateAction.SIDE_OUTPUT:
-        source = replace(source, used=tuple(each.name for each in source.node.columns))
+        every = tuple(each.name for each in source.node.columns)
+        source = replace(source, used=late_columns or every)
     top = TopN(
         input=source,
         partition=ranking.partition,

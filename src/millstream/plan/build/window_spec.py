@@ -49,7 +49,7 @@ def read_window_spec(node: exp.Window, tree: exp.Select, below: ExpressionReader
     spec = node.args.get("spec") or (named.args.get("spec") if named else None)
     return WindowSpec(
         tuple(_read(part, below) for part in partition or []),
-        tuple(_order(term, below) for term in (order.expressions if order else [])),
+        tuple(read_order(term, below) for term in (order.expressions if order else [])),
         spec,
     )
 
@@ -71,9 +71,14 @@ def _named(node: exp.Window, tree: exp.Select, text: SourceText) -> exp.Expr | N
     return found
 
 
-def _order(term: exp.Expr, below: ExpressionReader) -> Order:
-    descending = bool(term.args.get("desc"))
-    return Order(_read(term.this, below), descending, bool(term.args.get("nulls_first")))
+def read_order(term: exp.Expr, below: ExpressionReader) -> Order:
+    """Reads one term of ORDER BY."""
+    return order_of(term, _read(term.this, below))
+
+
+def order_of(term: exp.Expr, expression: Expression) -> Order:
+    """Returns an expression with the direction of a term of ORDER BY."""
+    return Order(expression, bool(term.args.get("desc")), bool(term.args.get("nulls_first")))
 
 
 def _read(node: exp.Expr, below: ExpressionReader) -> Expression:

@@ -20,6 +20,19 @@ from millstream.sql.text import SourceText
 _SYNTAX = frozenset(
     ("identifier", "timediff", "timestampadd", "timestampdiff", "try_cast", "values")
 )
+# Functions of Flink and others that are columns here.
+_COLUMNS = {
+    "proctime": "Write _PROCESSING_TIME.",
+    "rowtime": "Write _EVENT_TIME.",
+    "rowkey": "Write _KEY.",
+    "tumble_start": "Write _WINDOW_START.",
+    "tumble_end": "Write _WINDOW_END.",
+    "tumble_rowtime": "Write _WINDOW_TIME.",
+    "hop_start": "Write _WINDOW_START.",
+    "hop_end": "Write _WINDOW_END.",
+    "session_start": "Write _WINDOW_START.",
+    "session_end": "Write _WINDOW_END.",
+}
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
 
@@ -67,14 +80,21 @@ def reject_unknown_function(node: exp.Expr, text: SourceText) -> None:
         return
     if _session_function.get()(name):
         return
-    near = get_close_matches(name.lower(), sorted(spark_functions()), n=1, cutoff=0.7)
     span = span_of(node)
     raise PlanError(
         "MS-PLAN-FUNCTION",
         f"Spark has no function {name}.",
-        fix=f"Did you mean {near[0]}?"
-        if near
-        else "See the functions of Spark SQL. In Python, register your own function first: "
-        f'spark.udf.register("{name}", …).',
+        fix=_fix(name),
         place=text.place(span[0]) if span else None,
+    )
+
+
+def _fix(name: str) -> str:
+    if found := _COLUMNS.get(name.lower()):
+        return found
+    if near := get_close_matches(name.lower(), sorted(spark_functions()), n=1, cutoff=0.7):
+        return f"Did you mean {near[0]}?"
+    return (
+        "See the functions of Spark SQL. In Python, register your own function first: "
+        f'spark.udf.register("{name}", …).'
     )

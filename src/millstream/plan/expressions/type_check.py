@@ -120,8 +120,26 @@ class TypeCheck:
         return self.infer(node.this)
 
     def infer_cast(self, node: exp.Expr) -> SqlType | None:
-        self.infer(node.this)
-        return sql_type(node.args["to"].sql("spark"))
+        found, target = self.infer(node.this), sql_type(node.args["to"].sql("spark"))
+        if found and target and not _castable(found.family, target.family):
+            raise self._error(
+                node.this,
+                f"{self._sql(node.this)} is {found.text}, which cannot be cast to {target.text}.",
+                "Cast one of its fields, or use a function for its type.",
+            )
+        return target
+
+    def infer_element(self, node: exp.Expr) -> SqlType | None:
+        found = self.infer(node.this)
+        for each in node.expressions:
+            self.infer(each)
+        if found and found.family not in NESTED:
+            raise self._error(
+                node.this,
+                f"{self._sql(node.this)} is {found.text}, which has no elements.",
+                "For a part of a string, write substring(…) or split(…)[0].",
+            )
+        return None
 
     def infer_logic(self, node: exp.Expr) -> SqlType | None:
         for each in node.iter_expressions():
@@ -181,29 +199,43 @@ class TypeCheck:
             )
 
     def infer_case(self, node: exp.Expr) -> SqlType | None:
-        types = []
+        values = []
         for branch in node.args["ifs"]:
             if node.this is None:
                 self._condition(branch.this)
             else:
                 self._compare(node.this, branch.this)
-            types.append(self.infer(branch.args["true"]))
+            values.append(branch.args["true"])
         if default := node.args.get("default"):
-            types.append(self.infer(default))
-        return _common(types)
+            values.append(default)
+        return self._common_type(values)
 
     def infer_if(self, node: exp.Expr) -> SqlType | None:
         self._condition(node.this)
         branches = (node.args.get("true"), node.args.get("false"))
-        return _common([self.infer(each) for each in branches if each])
+        return self._common_type([each for each in branches if each])
+
+    def _common_type(self, values: list[exp.Expr]) -> SqlType | None:
+        """Returns the type of one of several values; rejects values without a common type."""
+        known = [(each, found) for each in values if (found := self.infer(each))]
+        for value, found in known[1:]:
+            first, type_ = known[0]
+            if not _have_common_type(type_.family, found.family):
+                raise self._error(
+                    value,
+                    f"{self._sql(value)} is {found.text} and {self._sql(first)} is {type_.text}, "
+                    "which have no common type.",
+                    "CAST one to the type of the other.",
+                )
+        return _common([self.infer(each) for each in values])
 
     def infer_call(self, node: exp.Expr) -> SqlType | None:
+        name = (called_name(node, self.text) or "").lower()
+        if name in ("coalesce", "nvl", "ifnull", "greatest", "least"):
+            return self._common_type(list(node.iter_expressions()))
         types = [self.infer(each) for each in node.iter_expressions()]
         if isinstance(node, _PREDICATES):
             return any_of(Family.BOOLEAN)
-        name = (called_name(node, self.text) or "").lower()
-        if name in ("coalesce", "nvl", "ifnull", "greatest", "least"):
-            return _common(types)
         wrong, result = _FUNCTIONS.get(name, ((), None))
         first, found = next(node.iter_expressions(), None), types[0] if types else None
         if first is not None and found and found.family in wrong:
@@ -242,6 +274,7 @@ _RULES: tuple[tuple[tuple[type, ...], Callable[[TypeCheck, exp.Expr], SqlType | 
     ((exp.Cast,), TypeCheck.infer_cast),
     ((exp.And, exp.Or, exp.Not), TypeCheck.infer_logic),
     ((exp.Neg,), TypeCheck.infer_negative),
+    ((exp.Bracket,), TypeCheck.infer_element),
     ((exp.Case,), TypeCheck.infer_case),
     ((exp.If,), TypeCheck.infer_if),
     (_ARITHMETIC, TypeCheck.infer_arithmetic),
@@ -300,6 +333,22 @@ def _comparable(one: Family, other: Family) -> bool:
         {Family.BINARY, Family.DATE},
         {Family.BINARY, Family.TIMESTAMP},
     )
+
+
+def _have_common_type(one: Family, other: Family) -> bool:
+    """Returns whether Spark may find a type for values of two families."""
+    if one is other or {one, other} <= TEMPORAL:
+        return True
+    return Family.STRING in (one, other) and not {one, other} & NESTED
+
+
+def _castable(one: Family, other: Family) -> bool:
+    """Returns whether Spark may cast a family to another one, in ANSI mode or without it."""
+    if one is other or other is Family.STRING or one is Family.STRING:
+        return other not in NESTED or one is other
+    if one in NESTED or other in NESTED:
+        return False
+    return not (other is Family.DATE and one in (Family.NUMBER, Family.BOOLEAN))
 
 
 def _common(types: list[SqlType | None]) -> SqlType | None:

@@ -15,7 +15,7 @@ def used_columns(root: Node, source: Source) -> tuple[str, ...]:
     any stream."""
     names = {source.time.lower()} if source.time else set()
     star = False
-    for each in _references(root):
+    for each in references(root):
         if isinstance(each, str):
             names.add(each.lower())
         elif each.has_star:
@@ -28,14 +28,14 @@ def used_columns(root: Node, source: Source) -> tuple[str, ...]:
     return (*declared, *hidden)
 
 
-def _references(value: Any) -> Iterator[str | Expression]:
-    """Yields expressions, and strings such as the names of columns in state."""
+def references(value: Any) -> Iterator[str | Expression]:
+    """Yields the expressions in a value, and strings such as the names of columns in state."""
     if isinstance(value, str | Expression):
         yield value
     elif isinstance(value, tuple):
         for each in value:
-            yield from _references(each)
+            yield from references(each)
     elif is_dataclass(value) and not isinstance(value, Source):
         for each in fields(value):
             if each.name != "place":
-                yield from _references(getattr(value, each.name))
+                yield from references(getattr(value, each.name))

@@ -37,7 +37,7 @@ class Source:
     # The columns by which a row replaces an earlier one, by which `plan.build.upsert_source` makes
     # the stream a changelog.
     upsert_key: Neither[tuple[str, ...]] = ()
-    # Name and SQL of system columns that the connector declares.
+    # Those that the connector declares: their names, and the columns of the stream.
     system_columns: Neither[tuple[tuple[str, str], ...]] = field(default=(), compare=False)
     place: Neither[Place | None] = field(default=None, compare=False)
 
@@ -66,6 +66,8 @@ class Select:
     stream: Neither[str | None] = field(default=None, compare=False)  # its CREATE STREAM
     # of CREATE STREAM; the operator that reads it has column and delay in its state
     watermark: Neither[Watermark | None] = None
+    # the source itself with more columns: computed columns, system columns
+    is_source: Neither[bool] = field(default=False, compare=False)
 
     @property
     def columns(self) -> tuple[Column, ...]:

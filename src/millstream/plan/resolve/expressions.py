@@ -15,10 +15,12 @@ from sqlglot import exp
 from millstream.errors import PlanError
 from millstream.plan.expressions import Expression, Origin, to_spark_sql
 from millstream.plan.expressions.determinism import nondeterministic_parts
+from millstream.plan.expressions.functions import reject_unknown_function
 from millstream.plan.expressions.type_check import TypeCheck
 from millstream.plan.reject import place_of, reject_aggregates
 from millstream.plan.resolve.scope import ResolvedName, Scope
 from millstream.plan.resolve.source_text import flat_parts, flat_text
+from millstream.plan.resolve.struct_fields import reject_unknown_field
 from millstream.plan.resolve.subqueries import subquery_error
 from millstream.sql.spans import span_of
 
@@ -117,6 +119,7 @@ class ExpressionReader:
                 raise subquery_error(part, self.scope.text)
             if reference is None:
                 reject_aggregates(part, self.scope.text)
+                reject_unknown_function(part, self.scope.text)
         self._references(node)
 
     def _references(self, node: exp.Expr) -> list[ResolvedName]:
@@ -127,6 +130,8 @@ class ExpressionReader:
             elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
                 self._refuse_capture(part)
                 found.append(self.scope.resolve(part))
+                if found[-1].has_fields:
+                    reject_unknown_field(part, found[-1], self.scope.text)
         return found
 
     def _parts(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, ResolvedName | None]]:

@@ -21,6 +21,9 @@ from millstream.plan.resolve.system_columns import (
 from millstream.sql.text import SourceText
 from millstream.suggestions import nearest, same
 
+# System columns without their underscore, as other systems name them.
+_SYSTEM_NAMES = ("window_start", "window_end", "window_time", "event_time", "processing_time")
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -162,6 +165,9 @@ class Scope:
             for number, relation in enumerate(self.relations)
             if (found := relation.column(names[0]))
         ]
+        # The system columns of other sources do not make a declared column ambiguous.
+        declared = [(number, each) for number, each in owners if each in self._declared(number)]
+        owners = declared or owners
         if len(owners) == 1:
             number, found = owners[0]
             known = self.refer(number, found)
@@ -180,6 +186,9 @@ class Scope:
             )
         raise self._unknown(names, place)
 
+    def _declared(self, number: int) -> tuple[Column, ...]:
+        return self.relations[number].columns
+
     def relation(self, alias: str, place: Place | None) -> tuple[int, Relation]:
         for number, relation in enumerate(self.relations):
             if same(relation.alias, alias):
@@ -197,8 +206,10 @@ class Scope:
         return [relation.alias for relation in self.relations if not relation.is_unnamed]
 
     def _unknown(self, names: list[str], place: Place | None) -> PlanError:
+        named = [each for each in self.relations if len(names) > 1 and same(each.alias, names[0])]
         for name in names[:2]:
-            if missing := missing_system_column_error(name, self.relations[0].node, place):
+            node = (named or self.relations)[0].node
+            if missing := missing_system_column_error(name, node, place):
                 return missing
         if len(names) > 1:
             for relation in self.relations:
@@ -226,11 +237,11 @@ def _unknown_column_error(
             place=place,
         )
     known = [column.name for relation in relations for column in relation.columns]
+    fix = nearest(name, known)
+    if name.lower() in _SYSTEM_NAMES:
+        fix = f"Did you mean _{name.upper()}?"
     return PlanError(
-        "MS-PLAN-UNKNOWN-COLUMN",
-        f"{owners} {verb} no column {name}.",
-        fix=nearest(name, known),
-        place=place,
+        "MS-PLAN-UNKNOWN-COLUMN", f"{owners} {verb} no column {name}.", fix=fix, place=place
     )
 
 

@@ -1,8 +1,11 @@
 """Resolves system columns: columns that a stream has besides its declared columns.
 
-Some are added below when a query reads them: those that the connector of a source declares, such as
-the modification time of a file or the offset of a record, and the event time of a window's result
-if its query does not select it.
+Some are added below when a query reads them: those of a source, such as the modification time of a
+file or the offset of a record, and the event time of a window's result if its query does not select
+it.
+
+The processing time of a row is the time of its micro-batch in Spark's offset log, so that a retried
+batch has the same.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from millstream.errors import Place, PlanError
-from millstream.plan.expressions import column, template
+from millstream.plan.expressions import Expression, column, template
 from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import (
@@ -40,6 +43,10 @@ _SOURCE_COLUMNS = {
     OP: "STRING",
 }
 _RECORD_COLUMNS = tuple(name for name in _SOURCE_COLUMNS if name not in (TIMESTAMP, OP))
+PROCESSING_TIME, SOURCE = "_processing_time", "_source"
+# Columns that every source has. If the connector has no `_timestamp`, it is the processing time.
+_EVERY_SOURCE = {TIMESTAMP: "TIMESTAMP", PROCESSING_TIME: "TIMESTAMP", SOURCE: "STRING"}
+_TYPES = _EVERY_SOURCE | _SOURCE_COLUMNS
 
 
 def time_of(node: Source | Select) -> str | None:
@@ -77,33 +84,59 @@ def system_column(node: Source | Select, name: str) -> Column | None:
         return known.get(time, Column(time, "TIMESTAMP"))
     if isinstance(node, Select) and node.window and lower in WINDOW_COLUMNS:
         return known[node.window[WINDOW_COLUMNS.index(lower)]]
-    if isinstance(node, Source) and lower in _SOURCE_COLUMNS and lower in dict(node.system_columns):
-        return Column(lower, _SOURCE_COLUMNS[lower])
+    source = source_of(node)
+    if source is not None and _has(source, lower):
+        return Column(lower, _TYPES[lower])
     return None
+
+
+def source_of(node: Source | Select) -> Source | None:
+    """Returns the source that a stream is, possibly with more columns."""
+    while isinstance(node, Select) and node.is_source:
+        assert isinstance(node.input, Source | Select)
+        node = node.input
+    return node if isinstance(node, Source) else None
+
+
+def _has(source: Source, name: str) -> bool:
+    if source.retracts:  # a row and its retraction are read at different times
+        return name == SOURCE
+    return name in _EVERY_SOURCE or (name in _TYPES and name in dict(source.system_columns))
 
 
 def with_system_columns(node: Source | Select, names: Collection[str | None]) -> Source | Select:
     """Returns the stream with those of the named system columns added that it can have."""
     missing = set(names) - {each.name for each in node.columns}
-    if isinstance(node, Source):
-        hidden = [name for name, _ in node.system_columns if name in missing]
-        return _with_system_columns(node, hidden) if hidden else node
-    if WINDOW_TIME in missing and time_of(node) == WINDOW_TIME:
+    if (source := source_of(node)) is not None:
+        hidden = [name for name in _TYPES if name in missing and _has(source, name)]
+        return _with_columns_of_source(node, hidden) if hidden else node
+    if isinstance(node, Select) and WINDOW_TIME in missing and time_of(node) == WINDOW_TIME:
         return _with_window_time(node)
     return node
 
 
-def _with_system_columns(source: Source, names: Sequence[str]) -> Select:
-    outputs = [Output(column(source.name, c.name, c.type), c.name) for c in source.columns]
-    for system in names:
-        kind = _SOURCE_COLUMNS[system]
-        # A column, or a field of a struct column: "_metadata.file_modification_time".
-        name, _, field = dict(source.system_columns)[system].partition(".")
-        read = column(source.name, name, kind)
-        if field:
-            read = template(f"{{}}.{field}", column(source.name, name), kind=kind)
-        outputs.append(Output(read, system))
-    return Select(source, tuple(outputs), alias=source.name, time=source.time, place=source.place)
+def _with_columns_of_source(node: Source | Select, names: Sequence[str]) -> Select:
+    if isinstance(node, Source):
+        own = tuple(Output(column(node.name, c.name, c.type), c.name) for c in node.columns)
+        node = Select(node, own, alias=node.name, time=node.time, place=node.place, is_source=True)
+    below = node.input
+    if isinstance(below, Source):
+        added = [Output(_value(below, name), name) for name in names]
+    else:
+        assert isinstance(below, Select)
+        below = with_system_columns(below, names)
+        added = [Output(column(node.alias, name, _TYPES[name]), name) for name in names]
+    return replace(node, input=below, outputs=(*node.outputs, *added))
+
+
+def _value(source: Source, name: str) -> Expression:
+    """Returns the value of a system column in the rows of a source."""
+    declared = dict(source.system_columns)
+    if name in declared:
+        return column(source.name, declared[name], _TYPES[name])
+    if name == SOURCE:
+        return template(f"'{source.name}'", kind=_TYPES[name])
+    return template("current_timestamp()", kind=_TYPES[name])
 
 
 def _with_window_time(node: Select) -> Select:
@@ -131,7 +164,7 @@ def missing_system_column_error(
 ) -> PlanError | None:
     """Returns an error if the name is a system column that the stream does not have, or None."""
     lower = name.lower()
-    stream = f"the source {node.name}" if isinstance(node, Source) else "a query"
+    node = source_of(node) or node
     if lower in WINDOW_COLUMNS or lower == WINDOW_TIME:
         return PlanError(
             "MS-PLAN-WINDOW-COLUMN",
@@ -141,22 +174,20 @@ def missing_system_column_error(
             else "Select _WINDOW_START and _WINDOW_END in the query below.",
             place=place,
         )
-    if lower == TIMESTAMP:
-        by = f" by '{node.connector}'" if isinstance(node, Source) else ""
+    if lower in (*_EVERY_SOURCE, *_RECORD_COLUMNS) and not isinstance(node, Source):
         return PlanError(
             "MS-PLAN-SYSTEM-COLUMN",
-            f"{name} is the modification time of the file of a row, but {stream} is read{by}."
-            if by
-            else f"{name} is a column of sources, and here the input is {stream}.",
-            fix="Add a time column to the source." if by else f"Select {name} in that query.",
+            f"{name} is a column of sources, and here the input is a query.",
+            fix=f"Select {name} in that query.",
             place=place,
         )
-    if lower in _RECORD_COLUMNS:
+    if isinstance(node, Source) and lower in (*_EVERY_SOURCE, *_RECORD_COLUMNS):
         return PlanError(
             "MS-PLAN-SYSTEM-COLUMN",
-            f"{name} is a system column of records and changes, and {stream} does not have it.",
+            f"{name} is a system column of records and changes, and the source {node.name} does "
+            "not have it.",
             fix="Declare the column _OP STRING in it, so that changes are ordinary rows."
-            if isinstance(node, Source) and node.retracts
+            if node.retracts
             else "Remove it.",
             place=place,
         )

@@ -14,7 +14,7 @@ from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output, Select
 from millstream.plan.resolve.event_time import require_event_time
 from millstream.plan.resolve.names import unused_name
 from millstream.plan.resolve.scope import Relation
-from millstream.plan.resolve.system_columns import with_system_columns
+from millstream.plan.resolve.system_columns import source_of, with_system_columns
 from millstream.temporal import Window, WindowKind
 from millstream.values import Pane
 
@@ -42,6 +42,7 @@ def assign_windows(
         )
     time = require_event_time(relation.name, relation.node, relation.time, relation.place or place)
     node = with_system_columns(relation.node, {time})
+    is_source = source_of(node) is not None
     columns = tuple(
         Output(relation.refer(column.name, column.type), column.name)
         for column in node.columns
@@ -65,14 +66,23 @@ def assign_windows(
             for name, span in spans.items()
         )
         outputs = (*columns, *made)
-        below = Select(node, outputs, alias=relation.alias, time=time, place=place)
+        below = Select(
+            node, outputs, alias=relation.alias, time=time, place=place, is_source=is_source
+        )
     else:
         count = window.size // window.slide
         each = f"_nth -> timestamp_micros({{}} - _nth * {window.slide}L)"
         name = unused_name(_STARTS, (column.name for column in columns))
         panes = template(f"transform(sequence(0, {{}}), {each})", count - 1, last)
         starts = Output(panes, name)
-        inner = Select(node, (*columns, starts), alias=relation.alias, time=time, place=place)
+        inner = Select(
+            node,
+            (*columns, starts),
+            alias=relation.alias,
+            time=time,
+            place=place,
+            is_source=is_source,
+        )
         below = _explode_windows(inner, relation, window, after)
     return replace(relation, node=replace(below, window=(WINDOW_START, WINDOW_END)))
 
@@ -91,6 +101,7 @@ def _explode_windows(
         alias=relation.alias,
         time=inner.time,
         place=inner.place,
+        is_source=inner.is_source,
     )
     start = relation.refer(WINDOW_START, "TIMESTAMP")
     spans = {WINDOW_END: window.size}
@@ -102,4 +113,11 @@ def _explode_windows(
         for name, span in spans.items()
     )
     outputs = (*columns, Output(start, WINDOW_START), *later)
-    return Select(middle, outputs, alias=relation.alias, time=inner.time, place=inner.place)
+    return Select(
+        middle,
+        outputs,
+        alias=relation.alias,
+        time=inner.time,
+        place=inner.place,
+        is_source=inner.is_source,
+    )

@@ -62,8 +62,8 @@ def plan_session_join(left: LeftInput, windows: JoinWindows, options: JoinOption
     if others and not inner:
         raise PlanError(
             "MS-PLAN-WINDOW",
-            f"ON of a {how.upper()} JOIN of sessions has a predicate that is not a key, and whole "
-            "sessions match.",
+            f"ON of the {how.upper()} JOIN of sessions has a predicate that is not a key, and "
+            "whole sessions match.",
             fix="Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …",
             place=place_of(others[0], left.text, options.place),
         )
