@@ -57,7 +57,7 @@ def run(rows: int, rounds: int, say: Callable[[str], None]) -> list[dict[str, An
                     seconds = batch_seconds(
                         spark, sql.replace("COPIED", topic), checkpoint, folder / "data"
                     )
-                    steady = sizes[kind.split()[0]] * (FILES - 1) / FILES
+                    steady = sizes[kind[:4]] * (FILES - 1) / FILES
                     rate = round(steady / sum(seconds[1:]))
                     found.append({"kind": kind, "round": number + 1, "rows_per_second": rate})
             return found
