@@ -57,12 +57,7 @@ def test_rows_of_a_changelog_have_the_kind_of_their_change():
     source = Source("orders", (Column("id", "BIGINT"),), retracts=True)
     rows = ({"id": 1}, {"id": 1, "_OP": "-D"})
     assert rows_of(rows, source, Input((rows,))) == [{"id": 1, "_OP": None}, {"id": 1, "_OP": "-D"}]
+    wrong = ({"id": 1, "_OP": "D"},)
     with pytest.raises(HarnessError, match="has the _OP 'D'") as raised:
-        rows_of(
-            ({"id": 1, "_OP": "D"},),
-            source,
-            Input(
-                ({"id": 1, "_OP": "D"},),
-            ),
-        )
+        rows_of(wrong, source, Input((wrong,)))
     assert raised.value.code == "MS-TEST-VALUE"
