@@ -158,6 +158,11 @@ DESCRIPTIONS: Mapping[str, Description] = {
         "append; retract for changelogs",
         _CHANGELOG,
     ),
+    "on.error": Description(
+        "What happens to a row for which an expression fails. With SET, for all queries.",
+        "fail",
+        {"chapter 4": "../04-late-data.md#rows-for-which-an-expression-fails"},
+    ),
     "state.ttl": Description(
         "How far the watermark may advance past a row before it expires.",
         "required without a window or bound",

@@ -73,6 +73,7 @@ CODES = {
     "MS-PLAN-NO-WATERMARK": "The query needs a watermark that an input does not have.",
     "MS-PLAN-NONDETERMINISTIC": "A value that can change when it is computed again is not allowed.",
     "MS-PLAN-NOT-YET": "The feature is not supported yet.",
+    "MS-PLAN-ON-ERROR": "A query cannot send rows for which an expression fails to a sink.",
     "MS-PLAN-ONE-OPERATOR": "A query has two operators, of which one must be in a query in FROM.",
     "MS-PLAN-ORDER": "ORDER BY … LIMIT is not valid, or does not fit the query.",
     "MS-PLAN-OVER": "A window function, its frame or its order is not supported over streams.",

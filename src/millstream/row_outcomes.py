@@ -71,6 +71,13 @@ class RowOutcome(StrEnum):
         "malformed",
         "Malformed records and unreadable files, written to the dead-letter queue.",
     )
+    FAILED_EXPRESSION = (
+        "failed_expression",
+        (
+            "Rows for which an expression failed, written to the dead-letter queue "
+            "(`'on.error' = 'dead_letter'`)."
+        ),
+    )
     AHEAD_OF_TIME = (
         "ahead_of_time",
         "Rows too far ahead of processing time, written to the dead-letter queue.",
@@ -102,5 +109,6 @@ REJECTED_OUTCOMES = (
     RowOutcome.MISSING_KEY,
     RowOutcome.LOOKUP_FAILED,
     RowOutcome.MALFORMED,
+    RowOutcome.FAILED_EXPRESSION,
     RowOutcome.AHEAD_OF_TIME,
 )

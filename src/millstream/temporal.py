@@ -202,6 +202,27 @@ class MalformedAction(StrEnum):
     FAIL = "fail"
 
 
+class ErrorAction(StrEnum):
+    """What happens to a row for which an expression fails."""
+
+    FAIL = "fail"
+    DEAD_LETTER = "dead_letter"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPolicy:
+    """What a query does with rows for which an expression fails. `sink` is their dead-letter sink;
+    None: that of their source."""
+
+    action: ErrorAction = ErrorAction.FAIL
+    sink: str | None = None
+
+    @property
+    def diverts(self) -> bool:
+        """Whether such rows go to a dead-letter queue."""
+        return self.action is ErrorAction.DEAD_LETTER
+
+
 class LateAction(StrEnum):
     DROP = "drop"
     REASSIGN = "reassign"

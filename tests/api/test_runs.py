@@ -106,6 +106,33 @@ def test_rows_ahead_of_time_go_to_the_dead_letters(spark, tmp_path) -> None:
     assert len(written(tmp_path / "rejected")) == 1
 
 
+def test_rows_for_which_an_expression_fails_go_to_the_dead_letters(spark, tmp_path) -> None:
+    made = source(spark, [("1", 1, 0), ("x", 2, 1), ("3", 0, 2)])
+    stream = ms.stream(made.frame(), time="t", name="s").where("CAST(k AS INT) > 0")
+    shares = stream.select("6 DIV n AS share", "t")
+    run = shares.write(
+        tmp_path / "out",
+        checkpoint=tmp_path / "checkpoint",
+        dead_letters={"s": tmp_path / "rejected"},
+        once=True,
+        on_error="dead_letter",
+    )
+    assert run.wait(120)
+    assert [row["share"] for row in written(tmp_path / "out")] == [6]
+    found = {row["_column"]: row["_message"] for row in written(tmp_path / "rejected")}
+    assert found == {
+        "6 DIV n": "6 DIV n failed: division by zero.",
+        "CAST(k AS INT)": "CAST(k AS INT) failed: the value cannot be cast to INT.",
+    }
+    assert run.ledger is not None
+    assert run.ledger.balanced is True
+    with pytest.raises(PlanError, match="MS-PLAN-ON-ERROR: 'ignore' is not an action"):
+        shares.write(tmp_path / "out", checkpoint=tmp_path / "x", on_error="ignore")
+    written_sql = ms.sql("SELECT 6 DIV n AS n FROM s WITH ('on.error' = 'dead_letter')", s=stream)
+    with pytest.raises(PlanError, match="MS-PLAN-ON-ERROR: a DataFrame has no dead-letter queue"):
+        written_sql.to_df()
+
+
 def test_a_dataframe_is_a_table_of_a_run(spark, tmp_path) -> None:
     names = spark.createDataFrame([("a", "Ada")], "k string, name string")
     stream = ms.stream(source(spark, [("a", 1, 0), ("b", 2, 1)]).frame(), time="t")

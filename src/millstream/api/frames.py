@@ -26,7 +26,7 @@ from millstream.plan.facts.used_columns import used_columns
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Engine, Pipeline, Query, SinkDef, Source
 from millstream.plan.nodes.traversal import operators_of, reference_tables_of, sources_of
-from millstream.temporal import LateAction
+from millstream.temporal import ErrorAction, LateAction
 from millstream.values import Lookup, OnError
 
 KEY_GROUPS = 8  # state is stored by key group, so the number must not change between runs
@@ -40,11 +40,14 @@ def pipeline_of(
     engine: str = "auto",
     mode: str | None = None,
     sink: SinkDef | None = None,
+    on_error: str | None = None,
 ) -> Pipeline:
     """Returns the pipeline of a stream: the plan of its last step, written to a sink."""
     step = root if isinstance(root, Step) else Step(f"SELECT * FROM {STREAM}", {STREAM: root})
     with step.located():
-        pipeline = build_pipeline(step.planned(names), sink, mode_of(mode))
+        pipeline = build_pipeline(
+            step.planned(names), sink, mode_of(mode), parse_error_action(on_error)
+        )
         if engine != "auto":
             pipeline = replace(pipeline, engine=parse_engine(engine))
         derive_pipeline_facts(pipeline)
@@ -76,6 +79,17 @@ def parse_engine(name: str) -> Engine:
     except ValueError:
         raise PlanError(
             "MS-PLAN-ENGINE", f"{name!r} is not an engine.", fix=f"Use one of {', '.join(Engine)}."
+        ) from None
+
+
+def parse_error_action(name: str | None) -> ErrorAction | None:
+    try:
+        return None if name is None else ErrorAction(name)
+    except ValueError:
+        raise PlanError(
+            "MS-PLAN-ON-ERROR",
+            f"{name!r} is not an action for a row for which an expression fails.",
+            fix=f"Use one of {', '.join(ErrorAction)}.",
         ) from None
 
 
@@ -122,7 +136,13 @@ def reject_late_output(pipeline: Pipeline) -> None:
 
 
 def _reject_side_outputs_of_runs(pipeline: Pipeline) -> None:
-    """Only a run (`Stream.write`) has an output for rows ahead of time and failed lookups."""
+    """Only a run (`Stream.write`) has an output for rejected rows."""
+    if pipeline.errors.diverts:
+        raise PlanError(
+            "MS-PLAN-ON-ERROR",
+            "a DataFrame has no dead-letter queue for rows for which an expression fails.",
+            fix="Leave 'on.error' out, or run the query with .write(…).",
+        )
     for source in sources_of(pipeline.root):
         if source.max_ahead:
             raise PlanError(

@@ -60,6 +60,7 @@ class Step:
                     tables=tables,
                     side_outputs=self.side_outputs,
                     datasets=self.datasets,
+                    is_written=self.written,
                 )
                 if self.watermark is not None:
                     planned = self.plans[key]

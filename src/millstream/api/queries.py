@@ -248,6 +248,7 @@ def start_run(
     flush: bool,
     engine: str,
     key_groups: int | None,
+    on_error: str | None,
 ) -> StreamRun:
     """Starts a job of one pipeline in a thread of its own."""
     if every is not None and (once or flush):
@@ -264,7 +265,9 @@ def start_run(
         recorded = recorded_versions(checkpoint.absolute()).chosen
         root = with_versions(root, {**versions_of(datasets).chosen, **recorded})
         names = names_of(root)
-    pipeline = pipeline_of(root, names, engine=engine, mode=mode, sink=_sink(name, to))
+    pipeline = pipeline_of(
+        root, names, engine=engine, mode=mode, sink=_sink(name, to), on_error=on_error
+    )
     versions = versions_of(datasets_of([root]))
     job = _job(pipeline, names, late, dead_letters, key_groups)
     settings = settings_of(
@@ -311,7 +314,9 @@ def _job(
         if operator.late.action is LateAction.SIDE_OUTPUT
     ]
     _reject_unknown(late, side_outputs, "side output")
-    _reject_unknown(dead_letters, list(names.sources), "source")
+    diverts = pipeline.errors.diverts
+    known = [*names.sources, *([pipeline.name] if diverts else [])]
+    _reject_unknown(dead_letters, known, "source")
     sinks = [pipeline.sink, *(_sink(key, to) for key, to in late.items())]
     rejected = {key: f"{key}-dead-letters" for key in dead_letters}
     sinks += [_sink(rejected[key], to) for key, to in dead_letters.items()]
@@ -322,6 +327,9 @@ def _job(
             f"the sink {pipeline.name} and a side output have the same name.",
             fix="Give write() another `name`.",
         )
+    if diverts and pipeline.name in rejected and pipeline.name not in names.sources:
+        policy = replace(pipeline.errors, sink=rejected[pipeline.name])
+        pipeline = replace(pipeline, errors=policy)
     job = Job(branch_pipelines(pipeline), tuple(sinks), settings)
     return with_sources(job, lambda source: replace(source, dead_letter=rejected.get(source.name)))
 

@@ -170,6 +170,7 @@ class Stream(JoinMethods, OperatorMethods):
         flush: bool = False,
         engine: str = "auto",
         key_groups: int | None = None,
+        on_error: str | None = None,
     ) -> StreamRun:
         """Runs the query in the background, as `millstream run` does, with an exactly-once sink.
 
@@ -181,7 +182,8 @@ class Stream(JoinMethods, OperatorMethods):
             late: Sinks for late rows, by the name of the side output. Without one, they are written
                 to the checkpoint.
             dead_letters: Sinks for rejected rows, by the name of the source. Without one, they are
-                written to the checkpoint.
+                written to the checkpoint. The sink under `name` is for all rows for which an
+                expression fails.
             every: The time between the starts of micro-batches; by default, the next starts at
                 once.
             once: Whether to process the available rows and end.
@@ -190,6 +192,9 @@ class Stream(JoinMethods, OperatorMethods):
             engine: "auto", "columnar" or "native".
             key_groups: How many groups of keys state is divided into; by default one for each
                 shuffle partition. A checkpoint keeps its number.
+            on_error: What happens to a row for which an expression fails: "fail" stops the query,
+                "dead_letter" writes the row to the dead letters. By default the query's own
+                'on.error', or "fail".
 
         Returns:
             The run, to wait for or to stop.
@@ -218,6 +223,7 @@ class Stream(JoinMethods, OperatorMethods):
             flush=flush,
             engine=engine,
             key_groups=key_groups,
+            on_error=on_error,
         )
 
 

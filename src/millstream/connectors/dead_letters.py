@@ -17,6 +17,8 @@ MALFORMED = "malformed"  # a record does not fit the columns of its source
 UNREADABLE_FILE = "unreadable_file"  # no row of the file is read
 AHEAD_OF_TIME = "ahead_of_time"  # the event time is too far ahead of processing time
 LOOKUP_FAILED = "lookup_failed"
+FAILED_EXPRESSION = "failed_expression"  # an expression of the query fails for the row
+REPORT = "report"  # in the JSON of a rejection: an object with further fields
 DELETED = "the file was deleted before it was read."
 REMEDY = "Correct the input, or set 'malformed' = 'dead_letter' to continue without such records."
 
@@ -37,7 +39,10 @@ DEAD_LETTER = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a record or a file was rejected, and where it is. `time` is in microseconds."""
+    """Why a record, a file or a row was rejected, and where it is. `time` is in microseconds.
+
+    `source` is the name in the dead letter, if it is not that of the source that was read.
+    """
 
     reason: str
     message: str
@@ -47,6 +52,7 @@ class Rejection:
     file: str | None = None
     line: int | None = None
     time: int | None = None
+    source: str | None = None
 
     def encode(self) -> str:
         known = {name: value for name, value in asdict(self).items() if value is not None}
@@ -54,7 +60,9 @@ class Rejection:
 
     @classmethod
     def decode(cls, text: str) -> Rejection:
-        return cls(**json.loads(text))
+        fields = json.loads(text)
+        report = fields.pop(REPORT, {})
+        return cls(**fields, **report)
 
     def __str__(self) -> str:
         where = self.file or ""
@@ -68,8 +76,8 @@ def dead_letters(source: str, rejections: Iterable[Rejection], now: int | None =
     processing time, in microseconds, of rejections without a time."""
     rows = [
         {
-            "_source": source,
             **{f"_{name}": value for name, value in asdict(each).items()},
+            "_source": each.source or source,
             "_time": now if each.time is None else each.time,
         }
         for each in rejections

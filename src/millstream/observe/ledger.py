@@ -16,6 +16,8 @@ from millstream.observe.operator_names import Names, OperatorNames
 from millstream.row_outcomes import ACCEPTED_OUTCOMES, REJECTED_OUTCOMES, RowOutcome
 
 _SIDES = {0: (), 1: ("input",), 2: ("left", "right")}
+# Of the rows for which an expression failed: those that are copies for one of several outputs.
+FAILED_COPIES = "failed_copies"
 _STATE = ("state_rows", "state_bytes", "segments", "peak_rows")
 
 
@@ -334,12 +336,16 @@ def ledger_of_select(
     it. `written` is how many rows each has written; `extra_matches` how many more rows there were
     because tables had several for one key."""
     read, malformed = counts.get(RowOutcome.IN, 0), counts.get(RowOutcome.MALFORMED, 0)
-    valid = read - malformed - lookup_failed
+    failed = counts.get(RowOutcome.FAILED_EXPRESSION, 0)
+    failed_copies = counts.get(FAILED_COPIES, 0)
+    valid = read - malformed - lookup_failed - (failed - failed_copies)
     given = valid * len(written)
-    filtered = max(0, min(given, given + extra_matches - sum(written)))
-    processed = given - filtered
+    emitted = sum(written) + failed_copies
+    filtered = max(0, min(given, given + extra_matches - emitted))
+    processed = given - filtered - failed_copies
     outcomes = {RowOutcome.IN: read, RowOutcome.MALFORMED: malformed, RowOutcome.FILTERED: filtered}
     outcomes |= {RowOutcome.LOOKUP_FAILED: lookup_failed, RowOutcome.COPIES: given - valid}
+    outcomes[RowOutcome.FAILED_EXPRESSION] = failed
     outcomes |= {RowOutcome.ACCEPTED: processed, RowOutcome.PROCESSED: processed}
     rows = InputLedger(name, {outcome.value: count for outcome, count in outcomes.items()})
     return OperatorLedger(f"rows of {name}", [rows], has_state=False)

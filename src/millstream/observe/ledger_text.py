@@ -12,6 +12,7 @@ _RARE = {
     RowOutcome.DUPLICATE,
     RowOutcome.FAILED_PREDICATE,
     RowOutcome.LOOKUP_FAILED,
+    RowOutcome.FAILED_EXPRESSION,
     RowOutcome.AHEAD_OF_TIME,
 }
 # What is shown of lookups in a table, in this order.

@@ -127,6 +127,8 @@ def _describe_outputs(query: Query, role: Role) -> Document:
     for name, output in zip(query.output_names, query.outputs, strict=True):
         document = _without(describe_fields(output, role), "root")
         document = _without(document, "sink")
+        if not output.errors.diverts:
+            document = _without(document, "errors")
         sink = _describe_sink(output.sink)
         if role is _role_of_result(output):
             format_ = {key: sink.format[key] for key in ("format",) if key in sink.format}
@@ -173,8 +175,21 @@ def moved_sinks(old: Document, new: Document) -> tuple[str, ...]:
     """Returns the names of sinks that write to another place than before. Both documents are those
     of the output."""
     before, after = _locations(old), _locations(new)
+    for name in _new_error_sinks(old, new) - before.keys():
+        after.pop(name, None)
     # A sink that is no longer used may have rows of a batch that is not complete.
     return tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
+
+
+def _new_error_sinks(old: Document, new: Document) -> set[str]:
+    """Returns the sinks of rows for which an expression fails, if such rows stopped the query
+    before: no batch can have written them to another place."""
+    before, after = (list(each["outputs"].values()) for each in (old, new))
+    if any("errors" in each for each in before):
+        return set()
+    found = {each["errors"]["sink"] for each in after if "errors" in each}
+    # Malformed records may have gone to another place.
+    return found - {each.get("dead_letter") for each in new["sources"].values()} - {None}
 
 
 def _locations(output: Document) -> dict[str, Document]:

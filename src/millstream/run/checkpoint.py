@@ -67,6 +67,11 @@ class Checkpoint:
         return self.folder / "sources" / f"{source}.sqlite"
 
     @property
+    def failed_results(self) -> Path:
+        """The dead letters of results of operators, for which an expression above them fails."""
+        return self.folder / "dead-letter-results"
+
+    @property
     def next_batch(self) -> int:
         """The first batch of a run: the one after the last committed batch."""
         commits = self.spark / "commits"

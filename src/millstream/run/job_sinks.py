@@ -49,6 +49,16 @@ class JobSinks:
         folder = self._checkpoint_of(query).dead_letters(source.name)
         return str(folder), self.open_sink(checkpoint_sink("rejected", folder))
 
+    def failed_row_sink(self, query: Query) -> tuple[str, Sink]:
+        """Returns the sink of rows for which an expression fails, if they are results of an
+        operator or the query names a sink, with a name that identifies the sink."""
+        if named := self.job.sink(query.errors.sink or ""):
+            return named.name, self._open_side_sink(named, query)
+        if self.given is not None:
+            return "rejected", self.given(SinkDef("rejected", "memory"))
+        folder = self._checkpoint_of(query).failed_results
+        return str(folder), self.open_sink(checkpoint_sink("rejected", folder))
+
     def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]:
         """Returns the sink of late rows of an operator, with a name that identifies the sink."""
         if named := self.job.sink(operator.late.sink or ""):

@@ -19,6 +19,7 @@ from millstream.observe.ledger import (
     dead_letters_of,
     late_rows_in,
 )
+from millstream.observe.operator_names import names_of
 from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.connectors import Role
 from millstream.plan.facts.output_groups import query_operators, query_references, query_sources
@@ -84,6 +85,7 @@ def side_output_locations(
             else _checkpoint_location(what, count, own)
             for what, count in _rejected(source.name, ledger)
         ]
+    found += _failed_rows(job, query, settings, ledger)
     for table in query_references(query):
         what, count = _failed_lookups(table), ledger.written.get(dead_letters_of(table.name), 0)
         if count and (named := job.sink(table.dead_letter or "")):
@@ -95,15 +97,38 @@ def side_output_locations(
 
 def _rejected(source: str, ledger: Ledger) -> Iterator[tuple[str, int]]:
     """Kinds of dead letters of a source, and how many there are."""
-    read = [
-        each
-        for each in ledger.inputs
-        # If a source is read twice, ledgers add the alias.
-        if each.name == source or each.name.startswith(f"{source} ")
-    ][:1]
+    read = [each for each in ledger.inputs if _is_of(each.name, source)][:1]
     yield f"malformed records of {source}", sum(each[RowOutcome.MALFORMED] for each in read)
     if ahead := sum(each[RowOutcome.AHEAD_OF_TIME] for each in read):
         yield f"rows of {source} ahead of time", ahead
+
+
+def _failed_rows(
+    job: Job, query: Query, settings: RunSettings, ledger: Ledger
+) -> Iterator[OutputLocation]:
+    """The sinks of rows for which an expression failed, if there are any."""
+    folder = Checkpoint(settings.checkpoint / query.name)
+    own = job.sink(query.errors.sink or "")
+    for source in query_sources(query):
+        read = [each for each in ledger.inputs if _is_of(each.name, source.name)]
+        what = f"rows of {source.name} for which an expression failed"
+        if count := sum(each[RowOutcome.FAILED_EXPRESSION] for each in read):
+            if sink := own or job.sink(source.dead_letter or ""):
+                yield _location(sink, what, count, settings)
+            else:
+                yield _checkpoint_location(what, count, folder.dead_letters(source.name))
+    titles = dict.fromkeys(each.operator for each in names_of(query))
+    what = "results for which an expression failed"
+    if count := sum(ledger.written.get(dead_letters_of(title), 0) for title in titles):
+        if own:
+            yield _location(own, what, count, settings)
+        else:
+            yield _checkpoint_location(what, count, folder.failed_results)
+
+
+def _is_of(name: str, source: str) -> bool:
+    """Whether an input reads a source. If a source is read twice, ledgers add the alias."""
+    return name == source or name.startswith(f"{source} ")
 
 
 def _failed_lookups(table: ReferenceTable) -> str:

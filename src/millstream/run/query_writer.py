@@ -107,7 +107,7 @@ class QueryWriter:
             and source.malformed is MalformedAction.DEAD_LETTER
             for source in query_sources(self.plan)
         )
-        self._may_reject = self._may_reject or bool(self.compiled.max_ahead_by_source)
+        self._may_reject |= bool(self.compiled.max_ahead_by_source) or self.plan.errors.diverts
         several = len(self.plan.outputs) > 1
         for number, output in enumerate(self.plan.outputs):
             sink = self.main_sinks[output.sink.name]
@@ -115,10 +115,14 @@ class QueryWriter:
             if isinstance(sink, SupportsColumnCheck):
                 sink.check(partial(self._rows, number))
         names = [main_output(each.sink.name, several=True) for each in self.plan.outputs]
+        late, rejected = self._open_late(), self._open_dead_letters()
+        failed, failed_results = self._open_failed_rows(rejected)
         self._routing = Routing(
             is_labelled=self.compiled.reader.is_labelled,
-            late=self._open_late(),
-            rejected=self._open_dead_letters(),
+            late=late,
+            rejected=rejected,
+            failed=failed,
+            failed_results=failed_results,
             malformed_written_elsewhere=frozenset(
                 each.name
                 for each in query_sources(self.plan)
@@ -182,6 +186,20 @@ class QueryWriter:
             outputs[each.name] = output, first_read.get(each.name)
             self._check_side_output(output, DEAD_LETTER)
         return outputs
+
+    def _open_failed_rows(
+        self, rejected: Mapping[str, tuple[str, tuple[int, int] | None]]
+    ) -> tuple[dict[str, str], str | None]:
+        """Opens the outputs of rows for which an expression fails: by source, and of results of
+        operators."""
+        if not self.plan.errors.diverts:
+            return {}, None
+        name, sink = self.job_sinks.failed_row_sink(self.plan)
+        self._add(output := f"{_REJECTED}{name}", name, sink)
+        self._check_side_output(output, DEAD_LETTER)
+        if self.plan.errors.sink is not None:
+            return {}, output
+        return {source: found for source, (found, _) in rejected.items()}, output
 
     @property
     def is_direct(self) -> bool:

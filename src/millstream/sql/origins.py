@@ -22,9 +22,13 @@ class Piece(NamedTuple):
 
 @dataclass(slots=True)
 class Origins:
-    """The generated texts of a job, each with the pieces of every position that it comes from."""
+    """The generated texts of a job, each with the pieces of every position that it comes from.
+
+    `is_written` is false for a text that no user has written, whose positions mean nothing.
+    """
 
     texts: dict[str, list[tuple[Piece, ...]]] = field(default_factory=dict)
+    is_written: bool = True
 
     def add(self, text: str, pieces: tuple[Piece, ...]) -> None:
         known = self.texts.setdefault(text, [])

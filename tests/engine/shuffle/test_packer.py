@@ -101,6 +101,16 @@ def test_a_row_whose_lookup_failed_is_not_counted_as_filtered() -> None:
     assert json.loads(one["input_counts"]) == {"in": 3, "filtered": 1, "lookup_failed": 1}
 
 
+def test_a_row_for_which_an_expression_fails_is_counted_apart_and_does_not_stop_a_source() -> None:
+    failed = Rejection("failed_expression", "1 / n failed: division by zero.", "{}", "1 / n")
+    table = chunk([5, None], [0, 0], _ms_bad=pa.array([None, failed.encode()]))
+    spec = PackerSpec(0, "orders", LABELS, has_bad_records=True, malformed=MalformedAction.FAIL)
+    one, _, rejected = packets(spec, table)
+    assert json.loads(one["input_counts"]) == {"in": 2, "malformed": 0, "failed_expression": 1}
+    [letter] = decode(rejected["payload"]).to_pylist()
+    assert (letter["_source"], letter["_column"]) == ("orders", "1 / n")
+
+
 def test_a_malformed_record_becomes_a_dead_letter_with_its_place_and_the_processing_time() -> None:
     bad = Rejection("malformed", "column id: 'x' is not an INT.", "x,", "id", "x", "/in/a.csv", 7)
     table = chunk([5, None], [0, 0], _ms_bad=pa.array([None, bad.encode()]))

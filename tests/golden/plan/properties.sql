@@ -9,7 +9,7 @@ SELECT order_id FROM orders WITH ('path' = 'x')
 
 -- a property that nothing is like
 SELECT order_id FROM orders WITH ('zzz' = 'x')
---> MS-PROP-UNKNOWN at line 1, column 35: a query has no property 'zzz'. The properties of a query are engine, join.lower_bound, join.retention, join.salt, join.type, join.upper_bound, late.budget, late.policy, late.sink, output.mode, state.max_bytes, state.max_rows, state.on_limit, state.ttl, temporal.direction, temporal.tolerance, window.lateness.
+--> MS-PROP-UNKNOWN at line 1, column 35: a query has no property 'zzz'. The properties of a query are dead_letter.sink, engine, join.lower_bound, join.retention, join.salt, join.type, join.upper_bound, late.budget, late.policy, late.sink, on.error, output.mode, state.max_bytes, state.max_rows, state.on_limit, state.ttl, temporal.direction, temporal.tolerance, window.lateness.
 
 -- a duration that is none
 SELECT o.order_id FROM orders o JOIN shipments s USING (order_id) WITH ('join.upper_bound' = 'soon')

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.work_items import MAX_PARTS, split_into_parts
 from millstream.engine.compile.compiled_operator import CompiledOperator
+from millstream.engine.compile.diverted_rows import divert_rows
 from millstream.engine.compile.file_streams import FileStreams
 from millstream.engine.compile.input_columns import create_input_spec
 from millstream.engine.compile.operators import COMPILERS
@@ -31,6 +32,7 @@ from millstream.engine.shuffle.key_groups import labels
 from millstream.engine.shuffle.max_ahead import MaxAhead
 from millstream.engine.shuffle.packer import PackerSpec, packer
 from millstream.plan.facts.colocation import SharedShuffle, find_shared_shuffle
+from millstream.plan.facts.evaluated_expressions import columns_of_input, input_expressions
 from millstream.plan.facts.union import branch_inputs, physical_inputs
 from millstream.plan.identity import Document
 from millstream.plan.nodes import (
@@ -58,6 +60,9 @@ class ColumnarCompiler:
     groups: int
     control: ControlStream | None
     tables: TableJoinCompiler
+    # The name of each operator in dead letters; empty: a row for which an expression fails fails
+    # the query.
+    titles: tuple[str, ...] = ()
     max_ahead: int | None = None  # the default of sources
     sends_allowances: bool = False  # does the driver limit the state of key groups?
     relayed_numbers: frozenset[int] = frozenset()  # of operators that a later group reads
@@ -109,7 +114,7 @@ class ColumnarCompiler:
             self._shared_by_reader = shared if is_shared else None
             first_numbers.append(len(self.compiled))  # the number of the input's operator, if any
             branches.append(
-                tuple((each, self.compile_stream(each.node)) for each in branch_inputs(side))
+                tuple((each, self._compile_input(node, each)) for each in branch_inputs(side))
             )
         sides = [side for each in branches for side, _ in each]
         streams = [rows for each in branches for _, rows in each]
@@ -185,21 +190,40 @@ class ColumnarCompiler:
             relayed=columns if number in self.relayed_numbers else (),
         )
 
-    def compile_node(self, node: Node) -> StreamFrame:
-        """The rows of any node."""
+    def compile_node(self, node: Node, needed: frozenset[str] | None = None) -> StreamFrame:
+        """The rows of any node, of which the columns `needed` are read; None: all of them."""
         if isinstance(node, Source | Select):
-            return self.compile_stream(node)
+            return self.compile_stream(node, needed)
         assert not isinstance(node, UnionAll), "a pipeline is one branch of a UNION ALL"
         return self._result(node)
 
-    def compile_stream(self, node: Source | Select) -> StreamFrame:
+    def compile_stream(
+        self, node: Source | Select, needed: frozenset[str] | None = None
+    ) -> StreamFrame:
         """The rows of a source or SELECT, with all that it reads."""
-        return compile_stream(node, self.sources, self._result, self._files.of)
+        return compile_stream(
+            node,
+            self.sources,
+            self._result,
+            self._files.of,
+            diverts=bool(self.titles),
+            needed=needed,
+        )
+
+    def _compile_input(self, node: Operator | TableJoin, side: Input) -> StreamFrame:
+        """The rows of an input, without those for which an expression of the operator fails."""
+        if not self.titles:
+            return self.compile_stream(side.node)
+        rows = self.compile_stream(side.node, columns_of_input(node, side))
+        with spark_errors(node):
+            return divert_rows(rows, side.alias, input_expressions(node, side))
 
     def _result(self, node: Operator | TableJoin) -> StreamFrame:
         if isinstance(node, TableJoin):
-            return self.tables.compile_join(node, self.compile_stream(node.left.node))
-        return self.compile_operator(node).result_stream()
+            return self.tables.compile_join(node, self._compile_input(node, node.left))
+        compiled = self.compile_operator(node)
+        rows = compiled.result_stream()
+        return replace(rows, rejects_as=self.titles[compiled.number]) if self.titles else rows
 
     def _identity(self, number: int, operator: PhysicalOperator) -> str:
         """What the state of an operator depends on: its plan, and facts that only the engine

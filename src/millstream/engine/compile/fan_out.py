@@ -31,6 +31,7 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     output_column,
 )
+from millstream.plan.facts.evaluated_expressions import columns_read_by_steps
 from millstream.plan.nodes import Pipeline, Select, TableJoin
 
 _ROW, _PASSES = (
@@ -84,12 +85,13 @@ def fan_out(
     )
     finished: list[str] = []
     schemas = {}
-    has_side_rows = common.has_side_rows
+    has_side_rows, has_bad_records = common.has_side_rows, common.has_bad_records
     for each in members:
         given = replace(
             common,
             filtered=True,
             has_side_rows=has_side_rows,
+            has_bad_records=has_bad_records,
             files=None,
             file_columns={},
             file_predicates=(),
@@ -99,21 +101,22 @@ def fan_out(
         own = F.col(_PASSES) & (F.col(OUTPUT) == each.number)
         opened = frame.select(f"{_ROW}.*", own.alias(KEEP), *given.engine_columns)
         result = replace(given, rows=DeferredFrame.of(opened))
-        for step in each.steps:
+        _, *needed = columns_read_by_steps(each.steps)
+        for step, read in zip(each.steps, needed, strict=True):
             if isinstance(step, Select):
-                result = compile_select(step, result)
+                result = compile_select(step, result, read)
             else:
                 result = table_step(step, result)
         frame, schemas[each.number] = _as_struct(result, each, project, filtered=common.filtered)
         finished.append(output_column(each.number))
-        has_side_rows = result.has_side_rows
+        has_side_rows, has_bad_records = result.has_side_rows, result.has_bad_records
     return FanOut(
         _with_side_columns(
             frame,
             finished,
             source,
             has_side_rows=has_side_rows,
-            has_bad_records=common.has_bad_records,
+            has_bad_records=has_bad_records,
         ),
         schemas,
     )
@@ -154,6 +157,8 @@ def _as_struct(
     # Computed for data rows only: the expressions of a sink may fail on other rows.
     values = F.when(F.col(KEEP), F.struct(*taken)).alias(output_column(member.number))
     others = F.coalesce(F.col(OUTPUT) != member.number, F.lit(True))
+    if result.has_bad_records:  # a row for which an expression of the steps fails
+        others |= F.col(BAD).isNotNull()
     return rows.where(others | F.col(KEEP)).select(values, *result.engine_columns), schema
 
 
@@ -174,9 +179,9 @@ def _with_side_columns(
     origin = F.col(ORIGIN) if has_side_rows else F.lit(None)
     payload = F.col(PAYLOAD) if has_side_rows else F.lit(None)
     if has_bad_records:
-        bad = F.col(BAD).isNotNull() & (F.col(OUTPUT) == NO_OUTPUT)
+        bad = F.col(BAD).isNotNull() & (F.col(OUTPUT) >= NO_OUTPUT)
         port = F.when(bad, F.lit(BAD_RECORD)).otherwise(port)
-        origin = F.when(bad, F.lit(source)).otherwise(origin)
+        origin = F.when(bad, F.lit(source or 0)).otherwise(origin)
         payload = F.when(bad, F.col(BAD).cast("binary")).otherwise(payload)
     ports = (
         port.cast("tinyint").alias(ROW_KIND),

@@ -9,10 +9,12 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from millstream.connectors.dead_letters import FAILED_EXPRESSION
 from millstream.engine.compile.fan_out import NO_OUTPUT, count_label
 from millstream.engine.compile.outputs import Columns, SideOutputs
 from millstream.engine.processor.routing import BatchReport
 from millstream.engine.shuffle.column_names import OUTPUT, RELAYED, ROW_KIND
+from millstream.observe.ledger import FAILED_COPIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +59,12 @@ class LabelledOutputReader:
         for text in report.stats:
             side.add_statistics(text)
         for each in self.counted_sources:
-            malformed = sum(
-                found.dead_letters.get(each.name, 0)
-                for reports in report.outputs.values()
-                for found in reports
-            )
+            malformed, failed, copies = report.rejected(each.name)
             looked_up = sum(
                 report["rows"] for report in side.tables if report["number"] == each.table
             )
             rows = looked_up if each.table is not None else observe_statistics.get(each.name, 0)
             counts: dict[str, Any] = {"in": rows, "malformed": malformed}
+            counts |= {FAILED_EXPRESSION: failed, FAILED_COPIES: copies} if failed else {}
             side.stats.append({"input_counts": {each.name: counts}, "counts": {}})
         return side

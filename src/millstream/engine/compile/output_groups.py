@@ -6,6 +6,7 @@ rows of earlier outputs are packets (`relay`). Groups that have nothing in commo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -21,6 +22,7 @@ from millstream.engine.compile.relay import relayed_results
 from millstream.engine.compile.stateless import StreamFrame
 from millstream.engine.compile.table_join import compile_stateless
 from millstream.errors import PlanError
+from millstream.plan.facts.evaluated_expressions import columns_read_by_steps
 from millstream.plan.facts.output_groups import OutputGroup, output_groups_of, steps_above
 from millstream.plan.nodes import Query
 
@@ -71,29 +73,32 @@ class OutputGroupCompiler:
             results = relayed_results(self._frames[frame_number], shared, schema, later)
             self.columnar.read_relayed(group.shared, shared, results)
         self._frame_of += [frame_number] * len(group.operators)
-        common = self._common_rows(group)
-        counts = None
-        if group.source is not None:
-            counts = len(self._counted)
-            table = min(common.table_joins, default=None) if common.has_side_rows else None
-            self._counted.append(CountedSource(group.source.name, table))
         members = [
             GroupOutput(number, output, steps_above(output.root, group.root))
             for number in group.outputs
             for output in [self.query.outputs[number]]
         ]
+        common = self._common_rows(group, members)
+        counts = None
+        if group.source is not None:
+            counts = len(self._counted)
+            table = min(common.table_joins, default=None) if common.has_side_rows else None
+            self._counted.append(CountedSource(group.source.name, table))
         compiled = fan_out(common, members, self.columnar.tables.compile_join, self.project, counts)
         self.schemas |= compiled.schemas
         self._frames[frame_number : frame_number + 1] = [compiled.frame]
 
-    def _common_rows(self, group: OutputGroup) -> StreamFrame:
+    def _common_rows(self, group: OutputGroup, members: Sequence[GroupOutput]) -> StreamFrame:
         """The rows that the outputs of a group have in common."""
         read = self.columnar
+        columns = [columns_read_by_steps(each.steps)[0] for each in members]
+        known = [each for each in columns if each is not None]
+        needed = frozenset[str]().union(*known) if len(known) == len(columns) else None
         if group.source is not None:
-            return compile_stateless(group.root, group.source, read.sources, read.tables)
+            return compile_stateless(group.root, group.source, read.sources, read.tables, needed)
         if self.native:
             return compile_native(group.root, read.sources, read.control)
-        return read.compile_node(group.root)
+        return read.compile_node(group.root, needed)
 
 
 def _check_types(query: Query, schemas: dict[int, StructType]) -> None:

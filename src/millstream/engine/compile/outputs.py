@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
-from millstream.connectors.dead_letters import BAD, Rejection, dead_letters
+from millstream.connectors.dead_letters import BAD, FAILED_EXPRESSION, Rejection, dead_letters
 from millstream.connectors.work_items import CHANGE
 from millstream.engine.compile.stateless import StreamFrame
 from millstream.engine.processor.routing import BAD_RECORD, BatchReport
@@ -187,12 +187,9 @@ class OutputReader:
         for text in report.stats:
             side.add_statistics(text)
         if self.source is not None:
-            malformed = sum(
-                each.dead_letters.get(self.source, 0)
-                for reports in report.outputs.values()
-                for each in reports
-            )
-            side.stats.append(self._source_counts(side, observed.get("rows", 0), malformed))
+            malformed, failed, _ = report.rejected(self.source)
+            rows = observed.get("rows", 0)
+            side.stats.append(self._source_counts(side, rows, malformed, failed))
         return side
 
     def rows_for_spark(self, stream: DataFrame) -> DataFrame:
@@ -222,12 +219,15 @@ class OutputReader:
             side.rejected.append(((0, 0), letters))
         return side
 
-    def _source_counts(self, side: SideOutputs, rows: int, malformed: int) -> dict[str, Any]:
+    def _source_counts(
+        self, side: SideOutputs, rows: int, malformed: int, failed: int = 0
+    ) -> dict[str, Any]:
         """The counts of a query without operators. With table joins, a row may have several
         matches; the first join has counted the rows before."""
         first = min((report["number"] for report in side.tables), default=0)
         looked_up = [report["rows"] for report in side.tables if report["number"] == first]
         read = {"in": sum(looked_up) if self.has_side_rows else rows, "malformed": malformed}
+        read |= {FAILED_EXPRESSION: failed} if failed else {}
         return {"input_counts": {self.source: read}, "counts": {}}
 
 

@@ -72,7 +72,8 @@ def compile_query(
     """Compiles a query. `project` returns the columns of a sink, if there are several outputs."""
     check_driver()
     check_jvm(spark)
-    steps = TableJoinCompiler(spark, tables)
+    diverts = query.errors.diverts
+    steps = TableJoinCompiler(spark, tables, diverts)
     # A DataFrame with two names is one stream.
     same = {
         id(given): DeferredFrame.of(given)
@@ -85,10 +86,21 @@ def compile_query(
         rows = given if isinstance(given, DeferredFrame) else same[id(given)]
         read[source.name] = with_changes(source, fill_missing_times(source, rows))
     messages = None if control is None else ControlStream(spark, control)
-    names = tuple(each.physical for each in names_of(query))
+    operators = names_of(query)
+    names = tuple(each.physical for each in operators)
+    titles = tuple(each.operator for each in operators) if diverts else ()
     identities = operator_identities(query)
     columnar = ColumnarCompiler(
-        spark, read, names, identities, groups, messages, steps, max_ahead, sends_allowances
+        spark,
+        read,
+        names,
+        identities,
+        groups,
+        messages,
+        steps,
+        titles,
+        max_ahead,
+        sends_allowances,
     )
     if query_operators(query) and engine is Engine.COLUMNAR:
         check_state_store(spark)
@@ -121,7 +133,12 @@ def _columnar(output: Pipeline, columnar: ColumnarCompiler) -> CompiledQuery:
         stream = with_change_kinds(stream) if result.filtered else stream
     return CompiledQuery(
         stream,
-        OutputReader(is_data_row, visible_columns, has_side_rows=True),
+        OutputReader(
+            is_data_row,
+            visible_columns,
+            has_side_rows=True,
+            has_bad_records=result.has_bad_records,
+        ),
         compiled,
         columnar.max_ahead_by_source,
     )

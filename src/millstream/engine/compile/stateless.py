@@ -20,6 +20,7 @@ from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.file.names import to_reader_type
 from millstream.connectors.row_errors import raise_error
 from millstream.connectors.work_items import CHANGE, PARTITION
+from millstream.engine.compile.diverted_rows import DivertedSelect
 from millstream.engine.compile.expressions import find_column, referenced_column, spark_column
 from millstream.engine.compile.file_streams import FileStream
 from millstream.engine.compile.pushdown import scan_predicate
@@ -30,6 +31,7 @@ from millstream.engine.shuffle.column_names import MAIN, ORIGIN, PAYLOAD, ROW_KI
 from millstream.errors import PlanError
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import explode_call
+from millstream.plan.facts.evaluated_expressions import columns_of_select
 from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin, UnionAll
 from millstream.temporal import CHANGE_KIND, CHANGE_KINDS, MissingTime
 
@@ -53,6 +55,8 @@ class StreamFrame:
         file_predicates: The predicates on the files.
         table_joins: The numbers of the table joins since the source or operator.
         labels: Columns of a query with several outputs, which no SELECT reads.
+        rejects_as: The name of the stream in the dead letter of a row for which an expression
+            fails; None: the row fails the query.
     """
 
     rows: DeferredFrame
@@ -67,6 +71,7 @@ class StreamFrame:
     file_predicates: tuple[ScanPredicate, ...] = ()
     table_joins: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()
+    rejects_as: str | None = None
 
     @property
     def frame(self) -> DataFrame:
@@ -97,8 +102,13 @@ class StreamFrame:
     @property
     def visible_columns(self) -> tuple[Column, ...]:
         """The columns of the stream itself."""
+        return tuple(F.col(f"`{name}`") for name in self.visible_names)
+
+    @property
+    def visible_names(self) -> tuple[str, ...]:
+        """The names of the columns of the stream itself."""
         side = {*self.engine_columns, *([KEEP] if self.filtered else [])}
-        return tuple(F.col(f"`{name}`") for name in self.rows.schema.names if name not in side)
+        return tuple(name for name in self.rows.schema.names if name not in side)
 
     def data_rows(self) -> DataFrame:
         """The data rows, without engine columns."""
@@ -114,6 +124,9 @@ def compile_stream(
     sources: Mapping[str, DeferredFrame],
     result: Result,
     files: Callable[[str, DeferredFrame], FileStream | None] | None = None,
+    *,
+    diverts: bool = False,
+    needed: frozenset[str] | None = None,
 ) -> StreamFrame:
     """Compiles a stream down to the next operator or table join.
 
@@ -122,6 +135,8 @@ def compile_stream(
         sources: The rows of each source.
         result: Compiles the next operator or table join.
         files: Returns the files that a source reads, if packers may read them.
+        diverts: Whether rows for which an expression fails become dead letters.
+        needed: The columns that are read; None: all of them.
     """
     if isinstance(node, Source):
         rows = sources[node.name]
@@ -136,18 +151,22 @@ def compile_stream(
             is_changelog=is_changelog,
             files=None if is_changelog else read,
             file_columns=own,
+            rejects_as=node.name if diverts else None,
         )
     below = node.input
     assert not isinstance(below, UnionAll), "the branches of a UNION ALL are compiled one by one"
     if isinstance(below, Source | Select):
-        inner = compile_stream(below, sources, result, files)
+        read = columns_of_select(node, needed) if diverts else None
+        inner = compile_stream(below, sources, result, files, diverts=diverts, needed=read)
     else:
         inner = result(below)
-    return compile_select(node, inner)
+    return compile_select(node, inner, needed)
 
 
-def compile_select(node: Select, inner: StreamFrame) -> StreamFrame:
-    """Compiles a SELECT over a stream."""
+def compile_select(
+    node: Select, inner: StreamFrame, needed: frozenset[str] | None = None
+) -> StreamFrame:
+    """Compiles a SELECT over a stream, of which the columns `needed` are read; None: all."""
     filtered = node.where is not None or inner.filtered
     file_columns = {}
     for output in node.outputs:
@@ -159,6 +178,18 @@ def compile_select(node: Select, inner: StreamFrame) -> StreamFrame:
     if read is not None and node.where is not None:
         predicate = file_predicate(node.where, node.alias, inner)
         read, predicates = (None, ()) if predicate is None else (read, (*predicates, predicate))
+    if read is None and inner.rejects_as is not None:
+        diverted = DivertedSelect(node, inner, needed)
+        if diverted.can_fail:
+            return replace(
+                inner,
+                rows=DeferredFrame.of(_analyzed(node, inner, diverted.project)),
+                filtered=True,
+                has_bad_records=True,
+                files=None,
+                file_columns=file_columns,
+                file_predicates=predicates,
+            )
     rows = (
         DeferredFrame.of(_selected(node, inner))
         if read is None
@@ -175,9 +206,13 @@ def compile_select(node: Select, inner: StreamFrame) -> StreamFrame:
 
 
 def _selected(node: Select, inner: StreamFrame) -> DataFrame:
+    return _analyzed(node, inner, lambda: _project(node, inner))
+
+
+def _analyzed(node: Select, inner: StreamFrame, project: Callable[[], DataFrame]) -> DataFrame:
     with spark_errors(node):
         try:
-            return _project(node, inner)
+            return project()
         except AnalysisException:
             _raise_at_expression(node, _aliased(inner.frame, node.alias))
             raise

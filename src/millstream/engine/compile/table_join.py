@@ -22,6 +22,7 @@ from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 from millstream.connectors.dead_letters import BAD, REMEDY
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.lookup.spec import LookupSpec
+from millstream.engine.compile.diverted_rows import divert_rows
 from millstream.engine.compile.expressions import spark_column
 from millstream.engine.compile.input_columns import NOTHING
 from millstream.engine.compile.stateless import (
@@ -42,6 +43,7 @@ from millstream.engine.processor.table_rows import (
 from millstream.engine.scan.loop import KEEP
 from millstream.engine.shuffle.column_names import NOW, SIDE_COLUMNS
 from millstream.engine.shuffle.types import common_type, comparable
+from millstream.plan.facts.evaluated_expressions import columns_of_input, input_expressions
 from millstream.plan.nodes import (
     Broadcast,
     Node,
@@ -82,6 +84,7 @@ class TableJoinCompiler:
 
     spark: SparkSession
     tables: Tables | None
+    diverts: bool = False  # whether rows for which an expression fails become dead letters
     count: int = 0
 
     def compile_join(self, node: TableJoin, rows: StreamFrame) -> StreamFrame:
@@ -94,10 +97,17 @@ class TableJoinCompiler:
     ) -> StreamFrame:
         """Compiles the table join below a SELECT of a query without state."""
         assert isinstance(node, TableJoin), f"a query without state has no {node}"
-        return self.compile_join(
-            node,
-            compile_stream(node.left.node, sources, lambda it: self.compile_below(it, sources)),
+        rows = compile_stream(
+            node.left.node,
+            sources,
+            lambda it: self.compile_below(it, sources),
+            diverts=self.diverts,
+            needed=columns_of_input(node, node.left),
         )
+        if self.diverts:
+            with spark_errors(node):
+                rows = divert_rows(rows, node.left.alias, input_expressions(node, node.left))
+        return self.compile_join(node, rows)
 
 
 def table_join(
@@ -309,6 +319,7 @@ def _joined_stream(
         has_side_rows=has_side_rows,
         is_changelog=rows.is_changelog,
         labels=rows.labels,
+        rejects_as=rows.rejects_as,
     )
 
 
@@ -324,9 +335,14 @@ def _keep_column(node: TableJoin, rows: StreamFrame, joined: DataFrame) -> Colum
 
 
 def compile_stateless(
-    root: Node, source: Source, sources: Mapping[str, DeferredFrame], tables: TableJoinCompiler
+    root: Node,
+    source: Source,
+    sources: Mapping[str, DeferredFrame],
+    tables: TableJoinCompiler,
+    needed: frozenset[str] | None = None,
 ) -> StreamFrame:
-    """Compiles a node over one source, without an operator."""
+    """Compiles a node over one source, without an operator, of which the columns `needed` are read;
+    None: all of them."""
     rows = sources[source.name]
     if source.malformed is MalformedAction.FAIL and BAD in rows.types:
         rows = DeferredFrame.of(fail_on_malformed(source, rows.frame, REMEDY))
@@ -337,7 +353,7 @@ def compile_stateless(
 
     assert not isinstance(root, UnionAll), "a pipeline is one branch of a UNION ALL"
     return (
-        compile_stream(root, read, compile_below)
+        compile_stream(root, read, compile_below, diverts=tables.diverts, needed=needed)
         if isinstance(root, Source | Select)
         else compile_below(root)
     )

@@ -23,6 +23,7 @@ from pyspark import TaskContext
 from millstream.connectors.dead_letters import (
     AHEAD_OF_TIME,
     DELETED,
+    FAILED_EXPRESSION,
     UNREADABLE_FILE,
     Rejection,
     dead_letters,
@@ -70,6 +71,10 @@ class Routing:
     # By source: its output, and the operator and input that reads it first, if one does. A source
     # that a query names twice is read twice, and its rejected records are written once.
     rejected: Mapping[str, tuple[str, tuple[int, int] | None]] = field(default_factory=dict)
+    # The output of rows for which an expression fails, by the name in the dead letter; of other
+    # names, such as operators: `failed_results`.
+    failed: Mapping[str, str] = field(default_factory=dict)
+    failed_results: str | None = None
     # Sources whose malformed records another query writes; this one only counts them.
     malformed_written_elsewhere: frozenset[str] = frozenset()
     source_names: tuple[str, ...] = ()  # of malformed records, by their number
@@ -82,7 +87,9 @@ class TaskReport:
     """What a task wrote to one output.
 
     Attributes:
-        dead_letters: Their number, by source.
+        dead_letters: Their number, by source, table or operator.
+        failed: Those of them for which an expression failed.
+        failed_copies: Those of them that are copies of a row for one of several outputs.
         ahead_messages: By source: the message of its first row that was ahead of time.
         unreadable: By source: the number of files that could not be read, and the path and message
             of the first.
@@ -93,6 +100,8 @@ class TaskReport:
     message: Message
     rows: int
     dead_letters: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    failed_copies: dict[str, int] = field(default_factory=dict)
     ahead_messages: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, tuple[int, str]] = field(default_factory=dict)
     rows_by_output: dict[str, int] = field(default_factory=dict)
@@ -125,6 +134,20 @@ class BatchReport:
 
     def rows(self, output: str) -> int:
         return sum(report.rows for report in self.outputs.get(output, ()))
+
+    def rejected(self, source: str) -> tuple[int, int, int]:
+        """Returns the rejected rows of a source that tasks have read: malformed records, rows for
+        which an expression failed, and those of them that are copies for one output."""
+        reports = [report for reports in self.outputs.values() for report in reports]
+        total, failed, copies = (
+            sum(counts.get(source, 0) for counts in each)
+            for each in (
+                (report.dead_letters for report in reports),
+                (report.failed for report in reports),
+                (report.failed_copies for report in reports),
+            )
+        )
+        return total - failed, failed, copies
 
     def rows_by_output(self) -> Counter[int]:
         """Rows by the number of the query's output."""
@@ -183,7 +206,9 @@ def route_task(
 class _Output:
     writer: OutputWriter
     rows: int = 0
-    dead_letters: dict[str, int] = field(default_factory=dict)
+    dead_letters: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    failed_copies: Counter[str] = field(default_factory=Counter)
     ahead_messages: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, tuple[int, str]] = field(default_factory=dict)
     rows_by_output: Counter[str] = field(default_factory=Counter)
@@ -221,7 +246,9 @@ class _Task:
         side = batch.select([ROW_KIND, ORIGIN, PAYLOAD]).filter(pc.invert(is_main))
         bad = side.filter(pc.equal(side.column(ROW_KIND), BAD_RECORD))
         if bad.num_rows:
-            self._bad_records(bad)
+            labels = columns.column(OUTPUT) if OUTPUT in columns.schema.names else None
+            is_bad = pc.equal(kinds, BAD_RECORD)
+            self._bad_records(bad, None if labels is None else labels.filter(is_bad))
         packets = side.filter(pc.not_equal(side.column(ROW_KIND), BAD_RECORD))
         for kind, origin, payload in zip(*(c.to_pylist() for c in packets.columns), strict=True):
             self._packet(kind, origin, payload)
@@ -243,12 +270,25 @@ class _Task:
         target.write(rows)
         target.rows_by_output[str(number)] += rows.num_rows
 
-    def _bad_records(self, rows: pa.RecordBatch) -> None:
+    def _bad_records(self, rows: pa.RecordBatch, labels: pa.Array | None) -> None:
+        """Writes rejections. `labels` are the outputs that the rows are copies for, if there are
+        several; negative: for none."""
         numbers = rows.column(ORIGIN).fill_null(0)
         for number in pc.unique(numbers).to_pylist():
-            texts = rows.filter(pc.equal(numbers, number)).column(PAYLOAD).cast(pa.string())
-            letters = map(Rejection.decode, texts.to_pylist())
-            self._reject(None, dead_letters(self.routing.source_names[number], letters))
+            is_own = pc.equal(numbers, number)
+            texts = rows.filter(is_own).column(PAYLOAD).cast(pa.string())
+            rejections = [Rejection.decode(text) for text in texts.to_pylist()]
+            # Without a number, only rejections that name their operator themselves can occur.
+            known = self.routing.source_names
+            self._reject(None, dead_letters(known[number] if known else "", rejections))
+            if labels is not None:
+                self._count_copies(rejections, labels.filter(is_own).to_pylist())
+
+    def _count_copies(self, rejections: list[Rejection], labels: list[int | None]) -> None:
+        for rejection, label in zip(rejections, labels, strict=True):
+            if label is not None and label >= 0 and rejection.source is not None:
+                target = self._output(self._output_of_failed(rejection.source))
+                target.failed_copies[rejection.source] += 1
 
     def _packet(self, kind: int, origin: int, payload: bytes) -> None:
         if kind == STATS:
@@ -264,6 +304,11 @@ class _Task:
             self._reject(divmod(origin, INPUTS), decode(payload))
 
     def _reject(self, origin: tuple[int, int] | None, rows: pa.Table) -> None:
+        is_failed = pc.equal(rows["_reason"], FAILED_EXPRESSION)
+        self._reject_failed(rows.filter(is_failed))
+        rows = rows.filter(pc.invert(is_failed))
+        if not rows.num_rows:
+            return
         source = rows["_source"][0].as_py()
         output, first = self.routing.rejected[source]
         if first is not None and origin != first:
@@ -271,7 +316,7 @@ class _Task:
         target = self._output(output)
         written = self._written(source, rows)
         target.write(written)
-        target.dead_letters[source] = target.dead_letters.get(source, 0) + rows.num_rows
+        target.dead_letters[source] += rows.num_rows
         found = rows.filter(pc.equal(rows["_reason"], AHEAD_OF_TIME))
         if found.num_rows:
             target.ahead_messages.setdefault(source, found["_message"][0].as_py())
@@ -280,6 +325,21 @@ class _Task:
             text = f"{files['_file'][0].as_py()}: {files['_message'][0].as_py()}"
             count, text = target.unreadable.get(source, (0, text))
             target.unreadable[source] = count + files.num_rows, text
+
+    def _reject_failed(self, rows: pa.Table) -> None:
+        """Writes rows for which an expression failed. An input that reads them again has its own
+        expressions, so its rows are written, too."""
+        for source in pc.unique(rows["_source"]).to_pylist():
+            own = rows.filter(pc.equal(rows["_source"], source))
+            target = self._output(self._output_of_failed(source))
+            target.write(own)
+            target.dead_letters[source] += own.num_rows
+            target.failed[source] += own.num_rows
+
+    def _output_of_failed(self, source: str) -> str:
+        output = self.routing.failed.get(source, self.routing.failed_results)
+        assert output is not None, f"{source} has no dead-letter queue"
+        return output
 
     def _written(self, source: str, rows: pa.Table) -> pa.Table:
         """Returns the rejected rows of a source that this query writes. Whether a row is ahead of
@@ -306,6 +366,8 @@ class _Task:
                 "message": message,
                 "rows": output.rows,
                 "dead_letters": output.dead_letters,
+                "failed": output.failed,
+                "failed_copies": output.failed_copies,
                 "ahead_messages": output.ahead_messages,
                 "unreadable": output.unreadable,
                 "rows_by_output": output.rows_by_output,

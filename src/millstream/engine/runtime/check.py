@@ -70,6 +70,7 @@ _START = "start the JVM and know how it ended"
 _ACTIVE = "find the session of this process"
 _OUTPUT = "keep errors that the job reports from being printed twice"
 _FILES = "read Parquet files in workers"
+_FAILED = "send rows for which an expression fails to the dead letters"
 _WORKERS = "start Python workers that have imported what tasks need"
 _RESULTS = "return Arrow tables from workers without an object for each value"
 _TYPES = "convert Spark's types to Arrow's"
@@ -86,6 +87,7 @@ DRIVER = (
     Internal(_OUTPUT, "pyspark.accumulators", "AccumulatorTCPServer"),
     Internal(_OUTPUT, "pyspark.accumulators", "AccumulatorUnixServer"),
     Internal(_FILES, "pyspark.sql.classic.dataframe", "DataFrame", assigned="_jdf"),
+    Internal(_FAILED, "pyspark.sql.classic.column", "Column"),
     Internal(_TYPES, "pyspark.sql.pandas.types", "to_arrow_schema", ("schema",)),
     Internal(_TYPES, "pyspark.sql.pandas.types", "to_arrow_type", ("dt",)),
     Internal(_TYPES, "pyspark.sql.pandas.types", "from_arrow_schema", ("arrow_schema",)),
@@ -108,6 +110,8 @@ JAVA = (
     JavaClass(
         _FILES, "org.apache.spark.sql.execution.datasources.DataSource", ("className", "options")
     ),
+    JavaClass(_FAILED, "org.apache.spark.sql.classic.ExpressionUtils"),
+    JavaClass(_FAILED, "org.apache.spark.sql.catalyst.expressions.TryEval"),
     JavaClass("write local checkpoints", f"{_STREAMING}.checkpointing.{_CHECKPOINTS}"),
     JavaClass("keep state", f"{_STREAMING}.state.RocksDBStateStoreProvider"),
     JavaClass("keep state", "org.rocksdb.RocksDB", ("loadLibrary",)),

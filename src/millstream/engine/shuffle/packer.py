@@ -18,7 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from millstream.connectors.dead_letters import AHEAD_OF_TIME, BAD, REMEDY, Rejection, dead_letters
+from millstream.connectors.dead_letters import (
+    AHEAD_OF_TIME,
+    BAD,
+    FAILED_EXPRESSION,
+    REMEDY,
+    Rejection,
+    dead_letters,
+)
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.scan.loop import KEEP, Scan
 from millstream.engine.shuffle.column_names import (
@@ -122,7 +129,7 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, sequence: int = 0) -> pa.Recor
     names = _partitions_of(spec, chunk)
     rejected = None
     if spec.has_bad_records:
-        chunk, rejected = _split_malformed(spec, chunk, input_counts, now)
+        chunk, rejected = _split_rejected(spec, chunk, input_counts, now)
     if spec.upstream is not None:
         # The operator reports the watermark, so a result that is filtered out needs no time.
         chunk = _drop_filtered(spec, chunk, input_counts, side_rows)
@@ -239,21 +246,23 @@ def _split_partitions(
     return chunk.drop_columns([PARTITION]), json.dumps(dict.fromkeys(names) | dict(max_times))
 
 
-def _split_malformed(
+def _split_rejected(
     spec: PackerSpec, chunk: pa.Table, input_counts: dict[str, int], now: int
 ) -> tuple[pa.Table, pa.Table | None]:
     bad = pc.is_valid(chunk[BAD])
-    count = pc.sum(bad).as_py() or 0
-    input_counts["malformed"] = count
-    if not count:
-        return chunk.drop_columns([BAD]), None
     rejections = [Rejection.decode(text) for text in chunk[BAD].drop_null().to_pylist()]
-    if spec.malformed is MalformedAction.FAIL:
+    malformed = [each for each in rejections if each.reason != FAILED_EXPRESSION]
+    input_counts["malformed"] = len(malformed)
+    if not rejections:
+        return chunk.drop_columns([BAD]), None
+    if malformed and spec.malformed is MalformedAction.FAIL:
         raise RunError(
             "MS-RUN-MALFORMED",
-            f"source {spec.name}: {rejections[0]}",
+            f"source {spec.name}: {malformed[0]}",
             fix=REMEDY,
         )
+    if len(malformed) < len(rejections):
+        input_counts[FAILED_EXPRESSION] = len(rejections) - len(malformed)
     rejected = dead_letters(spec.name, rejections, now)
     return chunk.filter(pc.invert(bad)).drop_columns([BAD]), rejected
 

@@ -10,6 +10,7 @@ from typing import TypeGuard
 from millstream.errors import PlanError, SqlError
 from millstream.plan.build.declarations import build_sink_definition
 from millstream.plan.build.emit import resolve_output_mode
+from millstream.plan.build.error_policy import FAIL, resolve_error_policy
 from millstream.plan.build.joins.salt import reject_excess_salt
 from millstream.plan.build.namespace import JobNamespace
 from millstream.plan.build.query import PlannedQuery, select_of_inner_query
@@ -40,7 +41,7 @@ from millstream.sql.statements import (
 )
 from millstream.sql.text import mask_variables
 from millstream.suggestions import same
-from millstream.temporal import OutputMode
+from millstream.temporal import ErrorAction, ErrorPolicy, OutputMode
 
 
 def build_job(
@@ -88,8 +89,10 @@ def _job(statements: Sequence[Statement], namespace: JobNamespace) -> Job:
         sink = namespace.sink(name, statement.place)
         engine = Engine(dict(settings).get("engine", "auto").lower())
         span = span_of(query.tree)
+        planned = namespace.plan(query)
+        errors = resolve_error_policy(planned, dict(settings).get("on.error"), namespace.sink)
         pipelines += branch_pipelines(
-            _pipeline(sink, namespace.plan(query), engine, namespace.connectors, span)
+            _pipeline(sink, planned, engine, namespace.connectors, span, errors=errors)
         )
     if not pipelines:
         raise PlanError(
@@ -122,11 +125,12 @@ def plan_select(
     tables: Mapping[str, ReferenceTable] | None = None,
     side_outputs: Collection[str] = (),
     datasets: DatasetResolver | None = None,
+    is_written: bool = True,
 ) -> PlannedQuery:
     """Plans one SELECT over `inputs`: sources and planned SELECTs, by name.
 
     `side_outputs` are the names allowed in 'late.sink'. With `datasets`, CREATE TABLE statements
-    that read datasets may precede the SELECT."""
+    that read datasets may precede the SELECT. `is_written`: the user has written the text."""
     with deep_recursion(_nesting_error):
         statements = parse(select_text)
         select = statements[-1] if statements else None
@@ -144,6 +148,7 @@ def plan_select(
         for statement in declared:
             _reject_declared_input(statement, [*inputs, *(tables or {})])
             namespace.declare(statement)
+        select.query.text.origins.is_written = is_written
         return namespace.plan(select.query)
 
 
@@ -167,12 +172,16 @@ def plan_view(planned: PlannedQuery) -> Select:
 
 
 def build_pipeline(
-    planned: PlannedQuery, sink: SinkDef | None = None, mode: OutputMode | None = None
+    planned: PlannedQuery,
+    sink: SinkDef | None = None,
+    mode: OutputMode | None = None,
+    errors: ErrorAction | None = None,
 ) -> Pipeline:
     """Returns the pipeline that writes a planned SELECT to a sink; by default to a DataFrame.
-    `mode` replaces the query's own 'output.mode'."""
+    `mode` replaces the query's own 'output.mode', `errors` is its default of 'on.error'."""
     sink = sink or SinkDef("result", "dataframe")
-    return _pipeline(sink, planned, Engine.AUTO, installed_connectors(), mode=mode)
+    policy = resolve_error_policy(planned, errors)
+    return _pipeline(sink, planned, Engine.AUTO, installed_connectors(), mode=mode, errors=policy)
 
 
 def build_sink(name: str, properties: Mapping[str, str]) -> SinkDef:
@@ -213,6 +222,7 @@ def _pipeline(
     connectors: ConnectorRegistry,
     span: tuple[int, int] | None = None,
     mode: OutputMode | None = None,
+    errors: ErrorPolicy = FAIL,
 ) -> Pipeline:
     select = without_unread_columns(with_union_branches(planned.select))
     planned = replace(planned, select=select)
@@ -226,7 +236,7 @@ def _pipeline(
         spec.check_mode(sink, mode)
     reject_nondeterministic(planned.select, mode)
     pipeline = Pipeline(
-        sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode, span
+        sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode, errors, span
     )
     reject_reserved_names(pipeline)
     choose_engine(pipeline)  # rejects a pipeline that no engine can run

@@ -193,6 +193,7 @@ class JobNamespace:
             name = self.sink(item.value, item.place).name
             _reject_written(written, name, "dead letters", item.place)
         for pipeline in job.pipelines:
+            _reject_written(written, pipeline.errors.sink, "dead letters", pipeline.root.place)
             for operator in operators_of(pipeline.root):
                 _reject_written(written, operator.late.sink, "late rows", operator.place)
 

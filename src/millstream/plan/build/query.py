@@ -69,6 +69,8 @@ class PlannedQuery:
     emit: Emit | None
     engine: Engine | None
     mode: Property | None = None
+    on_error: Property | None = None
+    dead_letter: Property | None = None
 
 
 def select_of_inner_query(planned: PlannedQuery, place: Place | None) -> Select:
@@ -87,6 +89,15 @@ def select_of_inner_query(planned: PlannedQuery, place: Place | None) -> Select:
             fix="It defines how the sink is written: set it on the outermost query.",
             place=planned.mode.place,
         )
+    for given in (planned.on_error, planned.dead_letter):
+        if given is not None:
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                f"'{given.name}' is set on an inner query.",
+                fix="It applies to all expressions that a sink's rows are computed from: set it on "
+                "the outermost query.",
+                place=given.place,
+            )
     return planned.select
 
 
@@ -154,6 +165,8 @@ class QueryPlanner:
             self._emit(emit, select),
             Engine(engine.value.lower()) if engine else None,
             properties.get("output.mode"),
+            properties.get("on.error"),
+            properties.get("dead_letter.sink"),
         )
 
     def _plan_union(
@@ -185,6 +198,8 @@ class QueryPlanner:
             emits.pop() if len(emits) == 1 else None,
             engines.pop() if engines else None,
             next((each.mode for each in planned if each.mode), None),
+            next((each.on_error for each in planned if each.on_error), None),
+            next((each.dead_letter for each in planned if each.dead_letter), None),
         )
 
     def _merge_emit(self, inner: exp.Expr | None, outer: exp.Expr | None) -> exp.Expr | None:

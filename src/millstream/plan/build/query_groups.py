@@ -71,6 +71,7 @@ def _check(query: Query) -> None:
     first = {output.sink.name: output for output in reversed(query.outputs)}
     for output in query.outputs:
         _check_columns(first[output.sink.name], output)
+    _check_error_policies(query)
     _check_determinism(query)
     with_state = [each for each in query.outputs if operators_of(each.root)]
     engines = {choose_engine(each)[0] for each in with_state}
@@ -91,6 +92,19 @@ def _check(query: Query) -> None:
             fix="Give each statement a sink of its own, or use 'engine' = 'columnar'.",
             place=with_state[0].root.place,
         )
+
+
+def _check_error_policies(query: Query) -> None:
+    """Rejects outputs of one query that treat a failed expression differently."""
+    for output in query.outputs:
+        if output.errors != query.errors:
+            raise PlanError(
+                "MS-PLAN-ON-ERROR",
+                f"the statements that write to {query.title} run as one Spark query, and they have "
+                "different values of 'on.error' or 'dead_letter.sink'.",
+                fix="Set the same values for all of them, or 'on.error' once with SET.",
+                place=output.root.place,
+            )
 
 
 def _check_determinism(query: Query) -> None:

@@ -31,7 +31,7 @@ def has_late_side_output(options: QueryOptions) -> bool:
     return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT
 
 
-_ANYWHERE = ("engine", "output.mode")
+_ANYWHERE = ("engine", "output.mode", "on.error", "dead_letter.sink")
 
 
 def reject_unused_properties(

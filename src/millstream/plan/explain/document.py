@@ -12,6 +12,7 @@ from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec, Deliver
 from millstream.plan.document import Child, Fact, Query, Section, data, fact, text
 from millstream.plan.document import Job as JobDocument
 from millstream.plan.document.formats import output_data
+from millstream.plan.explain.error_policy import error_policy_facts
 from millstream.plan.explain.sources import SourceUse, source_section
 from millstream.plan.explain.tables import table_join_facts, table_line, table_section
 from millstream.plan.expressions.spark_sql import sql_or_none
@@ -94,6 +95,7 @@ def _query(
             *_branch_facts(pipeline),
             fact("emit", emit, "emit", *([emit] if emit else [])),
             fact("mode", str(pipeline.mode), "mode", *([_MODES[pipeline.mode]] if changes else [])),
+            *error_policy_facts(pipeline),
         ),
         (_sink(pipeline.sink, connectors),),
         _node(pipeline.root, SourceUse.from_facts(facts, query, connectors, dead_letter_queries)),

@@ -35,10 +35,7 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
         return (Engine.NATIVE if requested is Engine.AUTO else requested), reason
     no_columnar = _columnar_limitation(operators)
     no_native = _native_limitation(operators, sources_of(pipeline.root))
-    if not no_native and any(isinstance(each, UnionAll) for each in nodes_of(pipeline.root)):
-        no_native = "Spark's watermark waits for every branch of a UNION ALL to have rows"
-    if not no_native and table_joins_of(pipeline.root):
-        no_native = "Spark's operators do not pass on the rejected rows of a table join"
+    no_native = no_native or _native_pipeline_limitation(pipeline)
     if requested is not Engine.NATIVE:
         reject_struct_comparison(operators, native=not no_native)
     if requested is Engine.COLUMNAR and no_columnar:
@@ -89,6 +86,20 @@ def _native_limitation(operators: tuple[Operator, ...], sources: tuple[Source, .
     if _has_computed_time(operator, sources):
         return "Spark's watermark is on a column of the source, and the event time is computed"
     return kind_of(operator).native_limitation(operator) or _native_source_limitation(sources)
+
+
+def _native_pipeline_limitation(pipeline: Pipeline) -> str:
+    """Returns why Spark's own operators cannot run other parts of the query; empty if they can."""
+    if any(isinstance(each, UnionAll) for each in nodes_of(pipeline.root)):
+        return "Spark's watermark waits for every branch of a UNION ALL to have rows"
+    if table_joins_of(pipeline.root):
+        return "Spark's operators do not pass on the rejected rows of a table join"
+    if pipeline.errors.diverts:
+        return (
+            "Spark's operators do not pass on rows for which an expression fails "
+            "('on.error' = 'dead_letter')"
+        )
+    return ""
 
 
 def _has_computed_time(operator: Operator, sources: tuple[Source, ...]) -> bool:

@@ -44,6 +44,9 @@ def side_sinks(query: Query) -> Iterator[SideSink]:
     for read in given:
         if read.dead_letter:
             yield SideSink(read.dead_letter, SideRows.DEAD_LETTERS, query, read.place)
+    if query.errors.sink:
+        place = query.outputs[0].root.place
+        yield SideSink(query.errors.sink, SideRows.DEAD_LETTERS, query, place)
     for operator in query_operators(query):
         if operator.late.action is LateAction.SIDE_OUTPUT and operator.late.sink:
             yield SideSink(operator.late.sink, SideRows.LATE, query, operator.place)

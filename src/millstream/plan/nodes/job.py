@@ -11,7 +11,7 @@ from millstream.field_roles import Neither, OptionNames, OutputOnly, Role, State
 from millstream.plan.nodes.streams import Select
 from millstream.plan.nodes.values import Engine
 from millstream.sql.text import SourceText
-from millstream.temporal import Emit, OutputMode
+from millstream.temporal import Emit, ErrorPolicy, OutputMode
 
 # options of sinks that output depends on, whose changes a run reports
 SINK_OPTIONS = (
@@ -43,6 +43,7 @@ class Pipeline:
     emit: OutputOnly[Emit | None] = None
     engine: Neither[Engine] = Engine.AUTO
     mode: State[OutputMode] = OutputMode.APPEND  # other modes add the column `_op`
+    errors: OutputOnly[ErrorPolicy] = ErrorPolicy()  # of rows for which an expression fails
     # Position of its SELECT in the job's SQL: offsets of the first and last character.
     span: Neither[tuple[int, int] | None] = field(default=None, repr=False, compare=False)
     # Of a UNION ALL above the last operator, one of which each pipeline writes: number and count.
@@ -80,6 +81,11 @@ class Query:
     def sinks(self) -> tuple[SinkDef, ...]:
         """The distinct sinks of its outputs."""
         return tuple({output.sink.name: output.sink for output in self.outputs}.values())
+
+    @property
+    def errors(self) -> ErrorPolicy:
+        """What happens to rows for which an expression fails; the same for all outputs."""
+        return self.outputs[0].errors
 
     @property
     def title(self) -> str:
