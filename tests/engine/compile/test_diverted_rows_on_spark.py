@@ -43,7 +43,7 @@ SELECTS = [
     "a[j], element_at(a, j), m[s], element_at(m, s), try_element_at(a, 9)",
     "try_cast(s AS INT), try_divide(i, j), try_add(i, j), try_to_timestamp(t)",
     "transform(a, x -> 6 DIV x), aggregate(a, 0, (n, x) -> n + x), to_json(named_struct('x', i))",
-    "CAST(s AS BOOLEAN), int(s), s::BIGINT, make_date(i, j, j), unix_timestamp(t)",
+    "CAST(s AS BOOLEAN), int(s), s::BIGINT, make_date(2000 + j, j, j), unix_timestamp(t)",
     "nullif(i DIV j, 1), greatest(i, 1 DIV j), struct(i DIV j), array(1 DIV j)[0], size(a)",
     "i FROM x WHERE i DIV j > 0 AND CAST(s AS INT) > 0",
     "CAST(s AS INT) FROM x WHERE j <> 0 AND 6 DIV j > 1 AND 6 DIV j < 5",
