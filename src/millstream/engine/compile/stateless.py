@@ -156,8 +156,8 @@ def compile_stream(
     below = node.input
     assert not isinstance(below, UnionAll), "the branches of a UNION ALL are compiled one by one"
     if isinstance(below, Source | Select):
-        read = columns_of_select(node, needed) if diverts else None
-        inner = compile_stream(below, sources, result, files, diverts=diverts, needed=read)
+        columns = columns_of_select(node, needed) if diverts else None
+        inner = compile_stream(below, sources, result, files, diverts=diverts, needed=columns)
     else:
         inner = result(below)
     return compile_select(node, inner, needed)

@@ -24,6 +24,6 @@ def try_struct(*values: Column) -> Column:
     assert context is not None, "there is no session"
     jvm: Any = context._jvm
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    struct = expressions.expression(F.struct(*values)._jc)  # type: ignore[attr-defined]
+    struct = expressions.expression(F.struct(*values)._jc)
     tried = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(struct)
     return ClassicColumn(expressions.column(tried))
