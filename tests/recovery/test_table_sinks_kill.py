@@ -65,8 +65,9 @@ def test_a_job_that_is_killed_writes_every_row_once(tmp_path: Path) -> None:
     assert version(tmp_path / "out") < jobs.BATCHES
 
     process = jobs.start(tmp_path, "--once", "--flush")
-    _, text = process.communicate(timeout=600)
+    out, text = process.communicate(timeout=600)
     assert process.returncode == 0, text
+    assert "wrote no rows" not in out
     assert Counter((row[0], row[1]) for row in delta_rows(tmp_path / "out")) == jobs.EXPECTED
     assert Counter(iceberg_rows(tmp_path, "db.out")) == jobs.EXPECTED
     assert Counter(sqlite_rows(tmp_path / "one.db", "results")) == jobs.EXPECTED

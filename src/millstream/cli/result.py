@@ -55,7 +55,7 @@ def _preview(
     table = preview(output, names, each.first_batch)
     if table is not None:
         console.print(table)
-    elif to.path is not None:
+    elif output is not None and to.path is not None:
         print(f"{sink.name}: this run wrote no rows")
 
 

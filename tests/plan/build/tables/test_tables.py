@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.plan.plans import job
+from tests.plan.plans import SOURCES, job
 
 from millstream.errors import MillstreamError
+from millstream.plan.build.job import build_job
+from millstream.plan.connectors import ConnectorSpec
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Broadcast, ReferenceTable
 from millstream.plan.nodes.traversal import reference_tables_of, sources_of
 from millstream.values import Lookup, OnError
@@ -290,11 +293,14 @@ def test_columns_are_checked_whether_the_table_is_used_or_not() -> None:
 def test_a_database_without_a_stream_cannot_be_a_versioned_table() -> None:
     columns = "k STRING, at TIMESTAMP, PRIMARY KEY (k), WATERMARK FOR at AS at"
     joined = QUERY.replace("JOIN t", "JOIN t FOR SYSTEM_TIME AS OF o.event_time")
+    directory = ConnectorSpec("ldap", "", lookup="millstream_ldap.lookup:open_store")
+    connectors = installed_connectors().with_spec(directory)
+    sql = f"CREATE TABLE t ({columns}) WITH ('connector' = 'ldap'); {joined}"
     with pytest.raises(MillstreamError) as caught:
-        job(f"CREATE TABLE t ({columns}) WITH ('connector' = 'sqlite'); {joined}")
+        build_job(sql, sources=SOURCES, connectors=connectors)
     assert str(caught.value) == (
         "MS-PLAN-TABLE at line 1, column 102: the table t is versioned, and the connector "
-        "'sqlite' does not read a stream of versions. Remove WATERMARK and 'changelog.op' to "
+        "'ldap' does not read a stream of versions. Remove WATERMARK and 'changelog.op' to "
         "join the current rows."
     )
 
