@@ -76,7 +76,7 @@ SHOW TABLES;
 
 -- CREATE VIEW
 CREATE VIEW x AS SELECT a FROM s;
---> MS-SQL-STATEMENT at line 1, column 8: "VIEW" cannot be created. Write CREATE SOURCE, TABLE, STREAM or SINK.
+--> MS-SQL-STATEMENT at line 1, column 8: "VIEW" cannot be created. Write CREATE STREAM name AS SELECT …; other queries read it like a view.
 
 -- CREATE without anything
 CREATE;
@@ -100,7 +100,7 @@ CREATE SINK out SELECT a FROM s;
 
 -- a column list after INSERT INTO
 INSERT INTO shipped (a) SELECT a FROM s;
---> MS-SQL-PARSE at line 1, column 22: unexpected "a", expected ).
+--> MS-SQL-STATEMENT at line 1, column 21: INSERT INTO has no list of columns. Name the columns of the query with AS.
 
 -- a keyword as the name of a sink
 CREATE SINK having WITH ('connector' = 'console') AS SELECT a FROM s;

@@ -100,4 +100,4 @@ SELECT k FROM s WINDOW w AS (PARTITION BY k ORDER BY t) QUALIFY row_number() OVE
 
 -- a window of another name
 SELECT k FROM s WINDOW HOPPING(INTERVAL 1 HOUR) GROUP BY k
---> MS-SQL-PARSE at line 1, column 24: unexpected "HOPPING", expected TUMBLING, SLIDING or SESSION.
+--> MS-SQL-STATEMENT at line 1, column 24: there are no HOPPING windows. Write WINDOW SLIDING(SIZE INTERVAL '1' HOUR, SLIDE INTERVAL '10' MINUTE).

@@ -217,7 +217,9 @@ class TypeCheck:
 
     def _common_type(self, values: list[exp.Expr]) -> SqlType | None:
         """Returns the type of one of several values; rejects values without a common type."""
-        known = [(each, found) for each in values if (found := self.infer(each))]
+        # Each value is inferred once: otherwise the time doubles with each level of nesting.
+        types = [self.infer(each) for each in values]
+        known = [(each, found) for each, found in zip(values, types, strict=True) if found]
         for value, found in known[1:]:
             first, type_ = known[0]
             if not _have_common_type(type_.family, found.family):
@@ -227,7 +229,7 @@ class TypeCheck:
                     "which have no common type.",
                     "CAST one to the type of the other.",
                 )
-        return _common([self.infer(each) for each in values])
+        return _common(types)
 
     def infer_call(self, node: exp.Expr) -> SqlType | None:
         name = (called_name(node, self.text) or "").lower()
