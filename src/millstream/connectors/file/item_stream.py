@@ -129,7 +129,7 @@ class FileItemStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with ErrorAnnotation():
             batch = self._batch(start)
             is_all = isinstance(limit, ReadAllAvailable)
-            return {"batch": self.turns.answer(lambda: self._admit(batch, is_all=is_all))}
+            return {"batch": self.turns.answer(batch, lambda: self._admit(batch, is_all=is_all))}
 
     def partitions(self, start: Offset, end: Offset) -> list[TaskItems]:
         with ErrorAnnotation():

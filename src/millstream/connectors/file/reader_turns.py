@@ -4,7 +4,7 @@ Spark's own join of a source with itself has two readers, which it calls one aft
 every micro-batch. Files may appear between the calls. So the answer of the first reader holds for
 all:
 
-    <log>.turn                  [run, call, answer]: the last answer of the run
+    <log>.turn                  [run, call, start, answer]: the last answer of the run
     <log>.<run>.<name>.reader  a reader of the run; if it is the only one, answers are not stored
 
 The files are needed only while a run lasts: which files a micro-batch has is in Spark's offset log.
@@ -28,21 +28,25 @@ class ReaderTurns:
     _name: str = field(default_factory=lambda: uuid4().hex)
     _calls: int = 0
 
-    def answer(self, decide: Callable[[], int]) -> int:
-        """Returns the answer of the reader that was called first, which is `decide()`."""
+    def answer(self, start: int, decide: Callable[[], int]) -> int:
+        """Returns the answer of the reader that was called first, which is `decide()`.
+
+        `start`: the offset that the call continues. A query that is started a second time in a run
+        counts its calls anew, but does not continue an offset that an earlier answer was for.
+        """
         self._calls += 1
         if self._calls == 1:
             self._register()
         turn = self.log.with_name(f"{self.log.name}.turn")
         is_shared = self._calls == 1 or len(self._readers()) > 1
         if is_shared and turn.exists():
-            run, call, answer = json.loads(turn.read_text(encoding="utf-8"))
-            if (run, call) == (self.run, self._calls):
+            run, call, begin, answer = json.loads(turn.read_text(encoding="utf-8"))
+            if (run, call, begin) == (self.run, self._calls, start):
                 return int(answer)
         answer = decide()
         if is_shared:
             hidden = turn.with_name(f".{turn.name}.{self._name}")
-            hidden.write_text(json.dumps([self.run, self._calls, answer]), encoding="utf-8")
+            hidden.write_text(json.dumps([self.run, self._calls, start, answer]), encoding="utf-8")
             hidden.replace(turn)
         return answer
 
