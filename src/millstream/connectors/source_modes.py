@@ -25,7 +25,7 @@ MODE_PROPERTIES = (
     Property(
         "max.rows.per.batch",
         COUNT,
-        "About how many rows a micro-batch has at most, with 'mode' = 'incremental'.",
+        "With 'mode' = 'incremental': the approximate maximum of rows per micro-batch.",
         _SOURCE,
         default="1000000",
     ),

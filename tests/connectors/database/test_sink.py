@@ -123,7 +123,7 @@ def test_a_table_that_cannot_store_the_rows_is_rejected(database, table, options
 
 def test_null_in_a_key_stops_the_job(database):
     sink = sink_on(database, ROWS, key_columns="id")
-    with pytest.raises(RunError, match="a key column has NULL"):
+    with pytest.raises(RunError, match=r"MS-RUN-DATABASE-VALUE.*a key column has NULL"):
         write(sink, batch_id(0), [[rows_of([(None, "a")], ROWS)]])
 
 

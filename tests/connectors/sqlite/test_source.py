@@ -12,9 +12,10 @@ from tests.connectors.sqlite.sinks import execute
 
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.sqlite.row_ranges import RangeSettings
-from millstream.connectors.sqlite.source import SqliteRows
+from millstream.connectors.sqlite.source import SqliteRows, as_source, checked, incremental_column
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.build.job import build_job
+from millstream.plan.nodes import Source
 
 LIMIT = ReadMaxRows(0)
 SCHEMA = pa.schema([("id", pa.int64()), ("t", pa.timestamp("us", "UTC"))])
@@ -87,6 +88,39 @@ def test_a_database_that_is_gone_is_an_error(path):
     path.unlink()
     with pytest.raises(RunError, match=r"MS-RUN-SQLITE-FAILED.*source orders"):
         batches(path, stream(path))
+
+
+def test_a_value_of_another_type_is_an_error_of_the_source(path):
+    execute(path, "INSERT INTO orders VALUES (1, '2026-01-15'), ('one', NULL)")
+    with pytest.raises(RunError) as error:
+        batches(path, stream(path, ""), "")
+    assert str(error.value) == (
+        "MS-RUN-SQLITE-VALUE: column id of source orders is declared BIGINT, but the database "
+        "contains a string. Write STRING in CREATE SOURCE."
+    )
+
+
+def test_columns_are_checked_before_a_job_starts(path):
+    def spec(table, *types):
+        options = (("path", str(path)), ("table", table))
+        names = ("id", "t")
+        schema = pa.schema(list(zip(names, types, strict=True)))
+        return LookupSpec("orders", "sqlite", options, ("id",), names, schema)
+
+    with (
+        pytest.raises(RunError, match=r"MS-RUN-SQLITE-TABLE.*source orders: .*no table gone"),
+        as_source(spec("gone", pa.int64(), pa.string())),
+    ):
+        checked(spec("gone", pa.int64(), pa.string()))
+    with pytest.raises(RunError) as error:
+        checked(spec("orders", pa.string(), pa.string()))
+    assert str(error.value) == (
+        "MS-RUN-SQLITE-TABLE: source orders: column id is INTEGER, which cannot be read as STRING. "
+        "Declare it BIGINT."
+    )
+    source = Source("orders", (), options=(("mode", "incremental"), ("incremental.column", "id")))
+    with pytest.raises(RunError, match=r"MS-RUN-SQLITE-TABLE.* = 'id' cannot be a DOUBLE"):
+        incremental_column(source, spec("orders", pa.float64(), pa.string()))
 
 
 @pytest.mark.parametrize(

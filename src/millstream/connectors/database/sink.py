@@ -101,9 +101,10 @@ class DatabaseSink:
         if key:
             rows = last_changes(rows, key)
             if any(rows.column(name).null_count for name in key):
-                raise self.target.name.error(
-                    "a key column has NULL, so the row cannot be identified",
-                    "Exclude such rows with WHERE, or use coalesce().",
+                raise RunError(
+                    "MS-RUN-DATABASE-VALUE",
+                    f"{self.target.owner}: a key column has NULL, so the row cannot be identified.",
+                    fix="Exclude such rows with WHERE, or use coalesce().",
                 )
             match = sa.and_(
                 *(table.c[spelled[n]] == sa.bindparam(f"k{i}") for i, n in enumerate(key))

@@ -109,12 +109,12 @@ class DatabaseRows:
 def _array(target: Target, name: str, values: tuple[object, ...], kind: pa.DataType) -> pa.Array:
     try:
         return to_array(values, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, ArithmeticError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, ArithmeticError):
         raise RunError(
-            "MS-LOOKUP-TYPE",
-            f"{target.owner}: column {name} is declared {spark_name(kind)}, and {target.table} "
-            f"has a value that is not: {type(error).__name__}.",
-            fix="Declare the column with the type of the table.",
+            "MS-RUN-DATABASE-VALUE",
+            f"{target.owner}: column {name} of {target.table} has a value that cannot be read as "
+            f"{spark_name(kind)}.",
+            fix="Declare the column with the type of the table, or STRING.",
         ) from None
 
 
@@ -143,7 +143,7 @@ def _incremental_column(
     kind = family(types[found])
     if kind not in _ORDERED:
         raise target.name.error(
-            f"'incremental.column' = '{given}' is a {spark_name(types[found])}",
+            f"'incremental.column' = '{given}' cannot be a {spark_name(types[found])}",
             "Name a column of integers, strings, dates or times.",
         )
     return names[found], kind

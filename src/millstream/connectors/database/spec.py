@@ -28,7 +28,8 @@ SPEC = ConnectorSpec(
         Property(
             "table",
             TEXT,
-            "The name of the table in the database, if it differs; it may include a schema.",
+            "The name of the table in the database; it may include a schema. Default: the name of "
+            "the source, table or sink.",
         ),
         Property("user", TEXT, "The user, if 'url' does not name one."),
         Property(

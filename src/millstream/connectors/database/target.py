@@ -99,7 +99,7 @@ class Target:
             raise RunError(
                 "MS-RUN-DATABASE-FAILED",
                 f"{self.owner}: the database reports for {self.table}: {_reason(error)}.",
-                fix="Correct that and run again: the job continues from its checkpoint.",
+                fix="Correct the cause, then run again: the job continues from its checkpoint.",
             ) from None
 
     def password(self) -> str | None:

@@ -34,6 +34,7 @@ _READS: tuple[tuple[tuple[str, ...], tuple[Family, ...]], ...] = (
     (("BLOB",), ("binary",)),
     (("REAL", "FLOA", "DOUB"), ("float", "double", "decimal")),
 )
+_WIDEST: dict[str, str] = {"TEXT": "STRING", "BLOB": "BINARY", "INT": "BIGINT", "DOUB": "DOUBLE"}
 _ZONE = r":\d{2}(\.\d+)?(Z|[+-]\d{2}(:?\d{2})?)$"
 
 
@@ -126,6 +127,14 @@ def table_columns(spec: LookupSpec) -> dict[str, DatabaseColumn]:
             return {str(name): DatabaseColumn(kind or "any", kind) for name, kind in found}
     finally:
         connection.close()
+
+
+def readable_as(column: DatabaseColumn) -> str:
+    """Returns the SQL type that every value of a column's declared type fits."""
+    for words, _ in _READS:
+        if any(word in column.base.upper() for word in words):
+            return _WIDEST[words[-1]]
+    return "STRING"
 
 
 def can_read(column: DatabaseColumn, declared: pa.DataType) -> bool:

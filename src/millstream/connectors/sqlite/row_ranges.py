@@ -77,6 +77,6 @@ class SqliteBounds:
             raise RunError(
                 "MS-RUN-SQLITE-FAILED",
                 f"{settings.owner}: SQLite reports for {settings.path}: {error}.",
-                fix="Correct that and run again: the job continues from its checkpoint.",
+                fix="Correct the cause, then run again: the job continues from its checkpoint.",
             ) from None
         return found

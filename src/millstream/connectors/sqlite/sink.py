@@ -149,7 +149,7 @@ class SqliteSink:
             raise RunError(
                 "MS-RUN-SQLITE-FAILED",
                 f"sink {self.sink.name}: SQLite reports for {self.path}: {error}.",
-                fix="Correct that and run again: the job continues from its checkpoint.",
+                fix="Correct the cause, then run again: the job continues from its checkpoint.",
             ) from None
 
     def _value(self, cause: str) -> RunError:

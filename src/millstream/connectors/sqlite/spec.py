@@ -21,7 +21,12 @@ SPEC = ConnectorSpec(
     (
         Property("path", PATH, "The file of the database."),
         Property("url", TEXT, "The file as a URL, such as sqlite:shop.db."),
-        Property("table", TEXT, "The name of the table in the database, if it differs."),
+        Property(
+            "table",
+            TEXT,
+            "The name of the table in the database. Default: the name of the source, table or "
+            "sink.",
+        ),
         *MODE_PROPERTIES,
         KEY_COLUMNS,
         CREATE_TABLE,
