@@ -20,7 +20,7 @@ from millstream.values import Condition
 
 pytestmark = pytest.mark.service
 
-LOGIN_FIX = " Check 'url', 'user' and 'password'."
+LOGIN_FIX = " Check 'url', 'user' and the password."
 
 
 @pytest.fixture
@@ -177,6 +177,21 @@ def test_a_wrong_password_is_an_error_without_retries_and_never_shown(server):
 def test_the_password_may_come_from_the_environment(server, monkeypatch):
     monkeypatch.setenv("PGPASSWORD", server.password)
     assert find_rows(lookups_on(server, options={"password": ""}), 1) == {1: ["n1"]}
+
+
+def test_a_table_names_the_variable_or_file_of_its_password(server, monkeypatch, tmp_path):
+    monkeypatch.setenv("SHOP_PW", server.password)
+    named = {"password": "", "password.env": "SHOP_PW"}
+    assert find_rows(lookups_on(server, options=named), 1) == {1: ["n1"]}
+    monkeypatch.delenv("SHOP_PW")
+    with pytest.raises(RunError, match=r"MS-LOOKUP-CONNECT.*variable SHOP_PW is not set"):
+        check(spec_on(server, options=named))
+    file = tmp_path / "pw"
+    named = {"password": "", "password.file": str(file)}
+    with pytest.raises(RunError, match=r"MS-LOOKUP-CONNECT.*the file .*pw: No such file"):
+        check(spec_on(server, options=named))
+    file.write_text(f"{server.password}\n")
+    assert find_rows(lookups_on(server, options=named), 1) == {1: ["n1"]}
 
 
 def test_the_password_may_come_from_a_file(server, monkeypatch, tmp_path):

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from psycopg import errors
 from tests.connectors.postgresql.sinks import ENVIRONMENT, batch_id, prepare, sink_on, write
 
 from millstream.connectors.postgresql.sink_opener import open_sink
+from millstream.connectors.postgresql.target import Target
 from millstream.errors import RunError
 from millstream.plan.nodes import SinkDef
 
@@ -98,6 +100,15 @@ def test_a_value_that_the_database_rejects_is_reported(server, monkeypatch, tabl
         write(sink, batch_id(0), [[pa.RecordBatch.from_arrays(arrays, schema=ROWS)]])
     assert error.value.code == "MS-RUN-POSTGRESQL-VALUE"
     assert cause in error.value.cause
+    assert ("chr(0)" in error.value.fix) == (row[1] == "\0")
+
+
+def test_a_rejected_value_of_a_source_has_the_fix_of_a_source():
+    target = Target("orders", "postgresql://db/shop", "public.orders", role="source")
+    assert str(target.translate(errors.NumericValueOutOfRange("out of range"))) == (
+        "MS-RUN-POSTGRESQL-VALUE: source orders: the database rejects a value of public.orders: "
+        "out of range. Correct the row, or declare the column STRING."
+    )
 
 
 def test_a_missing_driver_is_reported(monkeypatch):

@@ -46,6 +46,15 @@ def test_contradictions_and_secrets_are_rejected(sql, code, cause):
     assert "pw1" not in str(error.value)
 
 
+def test_a_table_has_one_password():
+    given = f"'connector' = 'postgresql', 'url' = '{URL}', 'password' = 'pw1', 'password.env' = 'A'"
+    table = f"CREATE TABLE t (id BIGINT, PRIMARY KEY (id)) WITH ({given});"
+    query = "SELECT o.id FROM orders o JOIN t ON o.id = t.id"
+    with pytest.raises(MillstreamError, match=r"MS-PROP-UNUSED.*has both 'password' and") as error:
+        build_job(table + job(query=query))
+    assert "pw1" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("properties", "mode"),
     [

@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -33,7 +34,7 @@ from millstream.temporal import format_span
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 _NO_SUCH_CHARACTER = ("22P05", "22021")
-_LOGIN = "Check 'url', 'user' and 'password'."
+_LOGIN = "Check 'url', 'user' and the password."
 
 
 class UnencodableTextError(RunError):
@@ -51,6 +52,8 @@ def settings_of(spec: LookupSpec) -> dict[str, Any]:
             "Write 'url' = 'postgresql://host:port/database' and set 'user' and 'password'.",
         )
     settings |= {name: spec.option(name) for name in ("user", "password") if spec.option(name)}
+    if password := _password(spec):
+        settings["password"] = password
     session = {
         "statement_timeout": max(1, spec.access.timeout // 1_000),
         "default_transaction_read_only": "on",
@@ -61,6 +64,21 @@ def settings_of(spec: LookupSpec) -> dict[str, Any]:
     settings["connect_timeout"] = max(2, math.ceil(spec.timeout))
     settings["client_encoding"] = "utf8"
     return {"application_name": "millstream"} | settings
+
+
+def _password(spec: LookupSpec) -> str:
+    """Returns the password in a variable or file that a table names; empty if it names none."""
+    variable, file = spec.option("password.env"), spec.option("password.file")
+    if variable and variable not in os.environ:
+        reason = f"the environment variable {variable} is not set"
+        raise cannot_connect(spec, reason, "Set it for the driver and the executors.")
+    if not file:
+        return os.environ[variable] if variable else ""
+    try:
+        return Path(file).read_text(encoding="utf-8").rstrip("\r\n")
+    except OSError as error:
+        reason = f"the file {file}: {error.strerror or 'it cannot be read'}"
+        raise cannot_connect(spec, reason, "Check 'password.file'.") from None
 
 
 def read_url(url: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from millstream.secret_names import contains_secret
 from millstream.suggestions import nearest, same
 from millstream.temporal import OutputMode
 
+_PASSWORDS = ("password", "password.env", "password.file")
 OP = "_OP"  # the column of a changelog that says how a row changes the result
 
 
@@ -25,6 +26,7 @@ def check_postgresql(declared: ConnectorStatement, options: Options) -> Options:
     """Completes the options; rejects secrets in those of a source or sink."""
     options = {**options, "table": options.get("table", declared.name)}
     if declared.role is Role.TABLE:
+        _reject_several_passwords(declared)
         return options
     url = declared.properties["url"]
     if not url.value.removeprefix("jdbc:").startswith(("postgresql://", "postgres://")):
@@ -42,14 +44,19 @@ def check_postgresql(declared: ConnectorStatement, options: Options) -> Options:
             "one in 'password.env' or a file in 'password.file'.",
             place=url.value_place,
         )
-    if "password.env" in declared.properties and "password.file" in declared.properties:
+    _reject_several_passwords(declared)
+    return check_source(declared, options) if declared.role is Role.SOURCE else options
+
+
+def _reject_several_passwords(declared: ConnectorStatement) -> None:
+    given = [name for name in _PASSWORDS if name in declared.properties]
+    if len(given) > 1:
         raise PropertyError(
             "MS-PROP-UNUSED",
-            f"the {declared.noun} {declared.name} has both 'password.env' and 'password.file'.",
+            f"the {declared.noun} {declared.name} has both '{given[0]}' and '{given[1]}'.",
             fix="Remove one of them.",
-            place=declared.properties["password.file"].place,
+            place=declared.properties[given[1]].place,
         )
-    return check_source(declared, options) if declared.role is Role.SOURCE else options
 
 
 def check_key(sink: SinkDef, columns: Sequence[str], operation: bool) -> None:  # noqa: ARG001

@@ -66,15 +66,15 @@ def check_replication(
     level = _value(connection, "SHOW wal_level")
     if level != "logical":
         raise rejected(
-            f"the server at {target.address} does not write what change data capture reads: its "
-            f"wal_level is {level}",
+            "change data capture needs wal_level = logical, and the server at "
+            f"{target.address} has {level}",
             "ALTER SYSTEM SET wal_level = 'logical', and restart the server.",
         )
     if not _value(connection, _MAY_REPLICATE):
         user = _value(connection, "SELECT current_user")
         raise rejected(
             f"the role {user} is not permitted to use replication slots",
-            f"ALTER ROLE {user} REPLICATION.",
+            f"ALTER ROLE {user} REPLICATION; on Amazon RDS: GRANT rds_replication TO {user}.",
         )
     if table.kind != "r":
         raise rejected(
@@ -97,8 +97,8 @@ def check_replication(
 def missing_old_rows(target: Target, table: SourceTable) -> RunError:
     return RunError(
         "MS-RUN-POSTGRESQL-CDC",
-        f"{target.owner}: the server does not log the old rows of {table.text}, which retract "
-        "earlier rows and have values that an update leaves unchanged.",
+        f"{target.owner}: the table {table.text} does not have REPLICA IDENTITY FULL, so the "
+        "server does not log the old values of updated and deleted rows.",
         fix=f"ALTER TABLE {table.text} REPLICA IDENTITY FULL. Changes from before it cannot be "
         "read: start with a new checkpoint if there are any.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.connectors.postgresql.sink_options import check_key, check_mode, check_postgresql
 from millstream.connectors.postgresql.source_options import is_changelog
-from millstream.plan.connectors import ConnectorSpec, Delivery, Property, Role
+from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import BOOLEAN, COUNT, TEXT, TIMEOUT, one_of
 from millstream.temporal import OutputMode
 
@@ -22,19 +22,22 @@ SPEC = ConnectorSpec(
             "The database, such as postgresql://host:5432/database.",
             required="postgresql://host:5432/database",
         ),
-        Property("table", TEXT, "The name of the table in the database, if it differs."),
+        Property(
+            "table",
+            TEXT,
+            "The name of the table in the database. Default: the name of the source, table or "
+            "sink.",
+        ),
         Property("user", TEXT, "The user, if 'url' does not name one."),
         Property("password", TEXT, "The password of the user.", _TABLE, secret=True),
         Property(
             "password.env",
             TEXT,
-            "The environment variable with the password. Executors read it, too.",
-            _STREAMS,
+            "The environment variable with the password. Executors read it, too. Without it, libpq "
+            "also reads the file that PGPASSFILE names.",
             default="PGPASSWORD",
         ),
-        Property(
-            "password.file", TEXT, "A file with the password. Executors read it, too.", _STREAMS
-        ),
+        Property("password.file", PATH, "A file with the password. Executors read it, too."),
         Property(
             "mode",
             one_of("snapshot", "incremental", "cdc"),
@@ -52,7 +55,8 @@ SPEC = ConnectorSpec(
         Property(
             "max.rows.per.batch",
             COUNT,
-            "About how many rows or changes a micro-batch has at most. A transaction is not split.",
+            "The approximate maximum of rows or changes per micro-batch. A transaction is not "
+            "split. Not with 'mode' = 'snapshot'.",
             _SOURCE,
             default="1000000",
         ),
@@ -73,7 +77,8 @@ SPEC = ConnectorSpec(
         Property(
             "on.truncate",
             one_of("fail", "ignore"),
-            "With 'mode' = 'cdc': what TRUNCATE does, whose rows cannot be retracted.",
+            "With 'mode' = 'cdc': fail: TRUNCATE stops the job, because the deleted rows are not "
+            "logged; ignore: they remain in results.",
             _SOURCE,
             default="fail",
         ),

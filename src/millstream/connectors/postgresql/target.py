@@ -168,15 +168,17 @@ class Target:
             return self.table_error(reason, f"Grant the permission: {grant}its schema.")
         if state.startswith(("22", "23")):
             fix = "Correct the query or the table, and run the job again."
-            if state == "23505":
+            if self.role == "source":
+                fix = "Correct the row, or declare the column STRING."
+            elif state == "23505":
                 fix = "Set 'key.columns', so that a row replaces the row with the same key."
             elif state in ("22021", "22P05"):
-                fix = "Remove the character in the query: replace(column, '\\\\0', '')."
+                fix = "Remove the character in the query: replace(column, chr(0), '')."
             elif state == "23502":
                 fix = "Exclude rows without this value in the query: WHERE … IS NOT NULL."
             return RunError(
                 "MS-RUN-POSTGRESQL-VALUE",
-                f"sink {self.sink}: the database rejects a row for {self.table}: {reason}.",
+                f"{self.owner}: the database rejects a value of {self.table}: {reason}.",
                 fix=fix,
             )
         return self.table_error(
