@@ -107,7 +107,7 @@ class ConnectorSpec:
         modes: The output modes that its sink accepts.
         delivery: The delivery guarantee of its sink.
         delivery_of: The guarantee of one sink, where it depends on the sink's options.
-        delivery_reason: Why its sink has that guarantee, if not for the usual reason.
+        delivery_reason: Why its sink has the guarantee `delivery`, if not for the usual reason.
         limit_of: A limit of one sink that `explain` shows; empty if it has none.
         executor_reads: Executors read the rows; the driver only lists work items.
         admission_control: The size of a micro-batch can be limited.

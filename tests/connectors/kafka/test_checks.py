@@ -10,6 +10,7 @@ import pytest
 from millstream.connectors.kafka.opening import open_sink
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.build.job import build_job
+from millstream.plan.explain.render import explain
 from millstream.plan.nodes import SinkDef
 from millstream.plan.nodes.traversal import inputs_of, operators_of, sources_of
 
@@ -49,7 +50,7 @@ def source(*properties: str) -> str:
         ),
         (
             ("'format' = 'avro'", "'avro.schema' = '{}'", "'schema.registry.url' = 'http://r:1'"),
-            "the schemas of a are those of the registry, and 'avro.schema' is another.",
+            "a reads its schemas from the registry, so 'avro.schema' cannot be set as well.",
         ),
         (
             ("'format' = 'avro'", "'schema.registry.url' = 'http://me:secret@r:1'"),
@@ -97,7 +98,7 @@ def test_a_secret_in_an_address_is_not_told() -> None:
         (("'format' = 'csv'",), "writes JSON, Avro or Protobuf, and 'format' is 'csv'."),
         (
             ("'format' = 'avro'", "'avro.schema' = '{}'", "'wire.format' = 'confluent'"),
-            "the ids of schemas, with which values begin, are those of a registry.",
+            "'wire.format' = 'confluent' needs a schema registry, which assigns the ids",
         ),
     ],
 )
@@ -171,10 +172,35 @@ def test_a_topic_of_upserts_needs_keys() -> None:
         "WITH ('output.mode' = 'upsert', 'state.ttl' = 'forever');"
     )
     assert "a topic of upserts needs keys. Add 'key.columns' = '…'" in rejected(sql.format(more=""))
-    assert "names the column j, which its query does not give" in rejected(
+    assert "names the column j, which its query does not select" in rejected(
         sql.format(more=", 'key.columns' = 'j'")
     )
     assert build_job(sql.format(more=", 'key.columns' = 'k'")).sink("out") is not None
+
+
+def sink(*properties: str) -> str:
+    given = ("'connector' = 'kafka'", "'topic' = 't'", "'bootstrap.servers' = 'h:1'", *properties)
+    rows = "CREATE SOURCE a (k STRING) WITH ('connector' = 'rate');"
+    return f"{rows}\nCREATE SINK out WITH ({', '.join(given)}) AS SELECT k FROM a;"
+
+
+@pytest.mark.parametrize(
+    ("properties", "delivery"),
+    [
+        (
+            (),
+            "exactly once: a transaction per task contains its rows and the number of the batch; "
+            "consumers need isolation.level=read_committed",
+        ),
+        (
+            ("'delivery' = 'at_least_once'",),
+            "at least once: rows may be written again after a failure",
+        ),
+    ],
+)
+def test_explain_shows_the_guarantee_of_a_sink(properties: tuple[str, ...], delivery: str) -> None:
+    lines = explain(build_job(sink(*properties))).replace("│", " ")
+    assert f"delivery {delivery}" in " ".join(lines.split())
 
 
 def test_settings_of_librdkafka_pass_through() -> None:

@@ -75,12 +75,13 @@ def test_an_envelope_without_what_its_op_needs_is_a_flaw() -> None:
         {"before": None, "after": row, "op": "c"},
     ]
     found = shown(Envelopes(COLUMNS, JSON, True).changes([*map(text, records), Message(b"{")]))
-    no_old = "has no before; PostgreSQL needs ALTER TABLE … REPLICA IDENTITY FULL."
+    begin = "the Debezium envelope has op"
+    no_old = "but no field 'before'; PostgreSQL needs ALTER TABLE … REPLICA IDENTITY FULL."
     assert [row for _, _, row in found[:5]] == [
-        f"the envelope of update {no_old}",
-        f"the envelope of delete {no_old}",
-        "the envelope has op c and no after.",
-        "the op of the envelope is 'x', and not c, r, u or d.",
+        f"{begin} 'u' {no_old}",
+        f"{begin} 'd' {no_old}",
+        f"{begin} 'c' but no field 'after'.",
+        f"{begin} 'x', which is not c, r, u or d.",
         ("a", 1),
     ]
     assert str(found[5][2]).startswith("the value is not valid JSON")

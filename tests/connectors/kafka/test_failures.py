@@ -55,8 +55,8 @@ def test_a_topic_that_does_not_exist_is_an_error(kafka: Kafka) -> None:
     with pytest.raises(RunError) as error:
         Topic(client(kafka.address), "nothing", 5.0).describe()
     assert str(error.value) == (
-        f"MS-RUN-KAFKA-TOPIC: source a: there is no topic nothing at {kafka.address}. Check "
-        "'topic', or create it."
+        f"MS-RUN-KAFKA-TOPIC: source a: there is no topic nothing at {kafka.address}. Correct "
+        "'topic', or create the topic on the brokers."
     )
 
 
@@ -96,7 +96,7 @@ def test_records_that_were_deleted_are_an_error_or_skipped(kafka: Kafka) -> None
     with pytest.raises(RunError) as error:
         list(messages_of(client(kafka.address), wanted, skip=False))
     assert error.value.code == "MS-RUN-KAFKA-LOST"
-    assert "offset 2 is gone. The first that is left is 6." in error.value.cause
+    assert "offset 2 is gone. The earliest available offset is 6." in error.value.cause
     found = [
         m.offset() for each in messages_of(client(kafka.address), wanted, skip=True) for m in each
     ]
@@ -155,6 +155,17 @@ def test_a_password_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatc
         client("h:1", file="/nowhere/x").config({})
 
 
+def test_a_file_of_settings_cannot_set_what_delivery_depends_on(tmp_path: Path) -> None:
+    file = tmp_path / "settings"
+    file.write_text("fetch.message.max.bytes = 1000\n# isolation.level=read_uncommitted\n")
+    assert client("h:1", file=str(file)).config({})["fetch.message.max.bytes"] == "1000"
+    file.write_text("isolation.level = read_uncommitted\n")
+    with pytest.raises(
+        RunError, match=r"MS-RUN-KAFKA-LOGIN.*sets isolation.level, which is set by"
+    ):
+        client("h:1", file=str(file)).config({})
+
+
 def test_a_job_waits_for_brokers_that_are_started_again(
     kafka: Kafka, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,7 +183,8 @@ def test_a_job_waits_for_brokers_that_are_started_again(
         assert reading.latestOffset(end, ReadMaxRows(1000)) == end
     finally:
         restart.join()
-    assert f"source a waits for {kafka.address}." in capfd.readouterr().err
+    printed = capfd.readouterr().err
+    assert f"source a: {kafka.address} does not answer; waiting up to 200s ('retry.ti" in printed
 
 
 def test_a_compacted_topic_has_gaps(kafka: Kafka) -> None:

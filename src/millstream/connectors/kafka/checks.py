@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from millstream.connectors.kafka.schema_properties import FORMATS, check_schema
-from millstream.connectors.kafka.settings import OP, PREFIX, name_list
+from millstream.connectors.kafka.settings import OP, OWN, PREFIX, name_list
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.connectors import ConnectorStatement, Delivery, Options, Role
 from millstream.plan.nodes import SinkDef
@@ -15,11 +15,6 @@ from millstream.secret_names import is_secret_name
 from millstream.sql.statements import Property
 from millstream.suggestions import nearest, same
 
-# Settings of librdkafka that delivery and offsets depend on.
-_OWN = (
-    *("group.id", "enable.auto.commit", "auto.offset.reset", "isolation.level"),
-    *("enable.idempotence", "transactional.id", "enable.partition.eof", "acks"),
-)
 _OFFSETS = re.compile(r"\s*\d{1,9}\s*:\s*\d{1,18}\s*(,\s*\d{1,9}\s*:\s*\d{1,18}\s*)*")
 
 
@@ -159,7 +154,7 @@ def check_columns(sink: SinkDef, columns: Sequence[str], operation: bool) -> Non
         if not any(same(name, column) for column in columns):
             raise PlanError(
                 "MS-PLAN-UNKNOWN-COLUMN",
-                f"the sink {sink.name} names the column {name}, which its query does not give.",
+                f"the sink {sink.name} names the column {name}, which its query does not select.",
                 fix=nearest(name, columns),
                 place=sink.place,
             )
@@ -205,7 +200,7 @@ def _check_setting(name: str, item: Property) -> None:
             "of 'config.file'.",
             place=item.place,
         )
-    if name in _OWN:
+    if name in OWN:
         raise PropertyError(
             "MS-PROP-KAFKA",
             f"'{item.name}' is set by Millstream, because its guarantees depend on it.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from millstream.connectors.kafka.settings import PREFIX
+from millstream.connectors.kafka.settings import OWN, PREFIX
 from millstream.connectors.paths import resolve
 from millstream.errors import RunError
 from millstream.temporal import parse_span
@@ -104,7 +104,16 @@ class Client:
                 f"{error.strerror}.",
                 fix="Put it on the driver and the executors.",
             ) from None
-        return dict(_pairs(text.splitlines()))
+        found = dict(_pairs(text.splitlines()))
+        for name in OWN:
+            if name in found:
+                raise RunError(
+                    "MS-RUN-KAFKA-LOGIN",
+                    f"{self.owner}: {self.file}, which 'config.file' names, sets {name}, which is "
+                    "set by Millstream, because its guarantees depend on it.",
+                    fix="Remove the line.",
+                )
+        return found
 
 
 def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
@@ -120,9 +129,18 @@ class WaitNotice:
 
     owner: str
     address: str
+    seconds: float
+    setting: str = "retry.timeout"
     _is_printed: bool = False
+
+    @classmethod
+    def of(cls, client: Client, seconds: float) -> Self:
+        is_start = seconds == client.connect != client.retry
+        setting = "connect.timeout" if is_start else "retry.timeout"
+        return cls(client.owner, client.address, seconds, setting)
 
     def show(self) -> None:
         if not self._is_printed:
             self._is_printed = True
-            print(f"{self.owner} waits for {self.address}.", file=sys.stderr)  # noqa: T201
+            text = f"{self.owner}: {self.address} does not answer; waiting up to {self.seconds:g}s"
+            print(f"{text} ('{self.setting}').", file=sys.stderr)  # noqa: T201

@@ -123,17 +123,20 @@ class EnvelopeColumns:
     def flaw(self, row: int) -> Flaw:
         op = self.op[row].as_py()
         if op in ("c", "r", "u") and not self.after[row].is_valid:
-            return Flaw(f"the envelope has op {op} and no after.")
+            return Flaw(f"the Debezium envelope has op '{op}' but no field 'after'.")
         if op in ("u", "d"):
-            return Flaw(_NO_OLD.format("update" if op == "u" else "delete"))
-        return Flaw(f"the op of the envelope is {op!r}, and not c, r, u or d.", "op", op)
+            return Flaw(_NO_OLD.format(op))
+        return Flaw(f"the Debezium envelope has op {op!r}, which is not c, r, u or d.", "op", op)
 
 
 def mask_of(array: pa.Array) -> npt.NDArray[np.bool_]:
     return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
 
 
-_NO_OLD = "the envelope of {} has no before; PostgreSQL needs ALTER TABLE … REPLICA IDENTITY FULL."
+_NO_OLD = (
+    "the Debezium envelope has op '{}' but no field 'before'; PostgreSQL needs ALTER TABLE … "
+    "REPLICA IDENTITY FULL."
+)
 
 
 def envelope_columns(columns: tuple[Column, ...], *, is_json: bool) -> tuple[Column, ...]:

@@ -95,7 +95,7 @@ def no_topic(client: Client, topic: str) -> RunError:
     return RunError(
         "MS-RUN-KAFKA-TOPIC",
         f"{client.owner}: there is no topic {topic} at {client.address}.",
-        fix="Check 'topic', or create it.",
+        fix="Correct 'topic', or create the topic on the brokers.",
     )
 
 
@@ -109,13 +109,13 @@ def recreated(client: Client, topic: str) -> RunError:
 
 
 def lost(client: Client, topic: str, partition: int, start: int, first: int | None) -> RunError:
-    now = "" if first is None else f" The first that is left is {first}."
+    now = "" if first is None else f" The earliest available offset is {first}."
     return RunError(
         "MS-RUN-KAFKA-LOST",
         f"{client.owner}: records of {topic}, partition {partition}, were deleted before they were "
         f"read: offset {start} is gone.{now}",
         fix="Make the retention of the topic longer. 'on.data.loss' = 'skip' continues with the "
-        "records that are left.",
+        "records that are available.",
     )
 
 
@@ -123,7 +123,7 @@ def other(client: Client, what: str, error: Any) -> RunError:
     return RunError(
         "MS-RUN-KAFKA-CONNECT",
         f"{client.owner}: {what}: {_shown(error.str())}.",
-        fix="See the log of the brokers.",
+        fix="If the message does not explain it, see the log of the brokers.",
     )
 
 

@@ -89,7 +89,7 @@ class Marker:
 def waiting(client: Client, topic: str, client_errors: ClientErrors, call: Callable[[], _T]) -> _T:
     """Repeats a call while brokers do not answer; raises what it means if it cannot succeed."""
     begin = time.monotonic()
-    notice = WaitNotice(client.owner, client.address)
+    notice = WaitNotice.of(client, client.retry)
     while True:
         try:
             return call()

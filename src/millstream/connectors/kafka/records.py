@@ -56,7 +56,7 @@ class PartitionReader:
             self._seek(position)
         self.next = OFFSET_INVALID  # unless this range is read to its end
         heard_at = time.monotonic()
-        notice = WaitNotice(self.client.owner, self.client.address)
+        notice = WaitNotice.of(self.client, self.client.retry)
         while position < wanted.end:
             found = self._consumer.consume(min(_CHUNK, wanted.end - position), _WAIT)
             messages = []

@@ -26,7 +26,7 @@ SCHEMA_PROPERTIES = (
     Property(
         "protobuf.message",
         TEXT,
-        "The message that values are, if the schema has several.",
+        "The message type of values; required if the schema has several.",
         formats=_PROTOBUF,
     ),
     Property(
@@ -79,7 +79,7 @@ def check_schema(declared: ConnectorStatement) -> None:
     given = [declared.properties[name] for name in names if name in declared.properties]
     registry = declared.properties.get("schema.registry.url")
     if len(given) > 1:
-        raise _error(f"the schema of {declared.name} is given twice.", "Leave one out.", given[1])
+        raise _error(f"the schema of {declared.name} is given twice.", "Remove one.", given[1])
     is_source = declared.role is Role.SOURCE
     if not given and registry is None:
         raise PropertyError(
@@ -90,9 +90,9 @@ def check_schema(declared: ConnectorStatement) -> None:
         )
     if given and registry is not None and is_source:
         raise _error(
-            f"the schemas of {declared.name} are those of the registry, and '{given[0].name}' is "
-            "another.",
-            "Leave one of them out.",
+            f"{declared.name} reads its schemas from the registry, so '{given[0].name}' cannot be "
+            "set as well.",
+            "Remove one of them.",
             given[0],
         )
     wire = declared.properties.get("wire.format")
@@ -100,7 +100,8 @@ def check_schema(declared: ConnectorStatement) -> None:
         _reject_without_registry(declared)
         if wire is not None and wire.value.lower() == "confluent" and not is_source:
             raise _error(
-                "the ids of schemas, with which values begin, are those of a registry.",
+                "'wire.format' = 'confluent' needs a schema registry, which assigns the ids at the "
+                "beginning of values.",
                 "Add 'schema.registry.url', or set 'wire.format' = 'plain'.",
                 wire,
             )

@@ -109,7 +109,7 @@ def _check_columns(schema: pa.Schema | None, columns: tuple[Column, ...]) -> Non
         name = field_of(column.name, schema)
         if name is None:
             raise SchemaError(
-                f"it has no field {column.name}, but {', '.join(schema.names) or 'none'}"
+                f"it has no field {column.name}; its fields are {', '.join(schema.names) or 'none'}"
             )
         kind = schema.field(name).type
         if conversion(kind, column.type, column.format) is None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 PREFIX = "kafka."
+# Settings that delivery and offsets depend on, so a job cannot set them.
+OWN = (
+    *("group.id", "enable.auto.commit", "auto.offset.reset", "isolation.level"),
+    *("enable.idempotence", "transactional.id", "enable.partition.eof", "acks"),
+)
 OP = "_op"  # the kind of a change, as a column
 
 

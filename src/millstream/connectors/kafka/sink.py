@@ -95,9 +95,9 @@ class KafkaSink:
                 f"sink {self._sink.name}: whether batch {batch.batch} was written to {self._topic} "
                 "is not known: the brokers have deleted the markers of this job, as they do after "
                 "a week without a batch (offsets.retention.minutes).",
-                fix="If the last run ended normally, or the output is new, set "
-                "'on.expired.marker' = 'write' for this run. Otherwise compare the end of the "
-                "topic with the batch.",
+                fix="If the last run ended normally (it printed the ledger, not an error), or the "
+                "topic is new, set 'on.expired.marker' = 'write' for this run. Otherwise compare "
+                "the end of the topic with the batch.",
             )
 
     def commit(self, batch: BatchId, messages: Sequence[Message]) -> None:  # noqa: ARG002

@@ -46,20 +46,21 @@ SPEC = ConnectorSpec(
         Property(
             "start.timestamp",
             TEXT,
-            "With 'start' = 'timestamp': records from this time on, such as 2026-01-31T12:00:00Z.",
+            "Required with 'start' = 'timestamp': records from this time on, in ISO 8601, such as "
+            "2026-01-31T12:00:00Z; without an offset it is UTC.",
             _SOURCE,
         ),
         Property(
             "start.offsets",
             TEXT,
-            "With 'start' = 'offsets': the first offset of partitions, such as 0:42,1:300; other "
-            "partitions start at the earliest.",
+            "Required with 'start' = 'offsets': the first offset of partitions, such as "
+            "0:42,1:300; other partitions start at the earliest.",
             _SOURCE,
         ),
         Property(
             "max.rows.per.batch",
             COUNT,
-            "Offsets of a micro-batch at most.",
+            "The maximum number of offsets per micro-batch.",
             _SOURCE,
             default="1000000",
         ),
@@ -129,8 +130,8 @@ SPEC = ConnectorSpec(
         Property(
             "headers.column",
             TEXT,
-            "A column MAP<STRING, BINARY> that is the headers of the record, not part of its "
-            "value.",
+            "A column MAP<STRING, BINARY> or MAP<STRING, STRING> that is the headers of the "
+            "record, not part of its value.",
             _SINK,
         ),
         Property(
@@ -138,12 +139,13 @@ SPEC = ConnectorSpec(
             one_of("upsert", "debezium"),
             "How changes are written: upsert: the last row of a key, and a tombstone for one that "
             "is deleted; debezium: before, after and op. A sink writes results that change as "
-            "upserts by default; a source without it has ordinary rows.",
+            "upserts if it is not set; a source without it has ordinary rows.",
         ),
         Property(
             "on.expired.marker",
             one_of("fail", "write"),
-            "What to do if brokers have deleted the record of which batches were written.",
+            "What to do if brokers have deleted the markers of written batches: fail, or write the "
+            "batch, which may repeat rows.",
             _SINK,
             default="fail",
         ),
@@ -165,15 +167,20 @@ SPEC = ConnectorSpec(
             "How connections are secured.",
             default="plaintext",
         ),
-        Property("sasl.mechanism", TEXT, "Such as PLAIN or SCRAM-SHA-512."),
+        Property(
+            "sasl.mechanism",
+            TEXT,
+            "How the user logs in, such as PLAIN or SCRAM-SHA-512. Default: GSSAPI, that of "
+            "librdkafka.",
+        ),
         Property("sasl.username", TEXT, "The user that logs in."),
         Property("sasl.password.env", TEXT, "The environment variable with the password."),
         Property("ssl.ca.location", PATH, "The file of trusted certificates."),
         Property(
             "config.file",
             PATH,
-            "A file of further settings of librdkafka, a line name=value each, such as "
-            "sasl.password=…. It is read where it is used, so executors need it, too.",
+            "A file with further settings of librdkafka, one name=value per line, such as "
+            "sasl.password=…. Executors read it, too.",
         ),
         Property(
             "kafka.NAME",
@@ -185,6 +192,8 @@ SPEC = ConnectorSpec(
     sink="millstream.connectors.kafka.opening:open_sink",
     modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
     delivery=Delivery.EXACTLY_ONCE,
+    delivery_reason="a transaction per task contains its rows and the number of the batch; "
+    "consumers need isolation.level=read_committed",
     delivery_of=delivery_of,
     executor_reads=True,
     admission_control=True,

@@ -74,7 +74,7 @@ class Topic:
 
     def _request(self, call: Callable[[], _T]) -> _T:
         begin = time.monotonic()
-        notice = WaitNotice(self.client.owner, self.client.address)
+        notice = WaitNotice.of(self.client, self.patience)
         while True:
             try:
                 return call()

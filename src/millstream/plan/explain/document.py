@@ -140,7 +140,9 @@ _DELIVERY = {
 
 def _delivery_text(delivery: Delivery, spec: ConnectorSpec) -> str:
     text = _DELIVERY[delivery]
-    return f"{text.partition(':')[0]}: {spec.delivery_reason}" if spec.delivery_reason else text
+    if not spec.delivery_reason or delivery is not spec.delivery:
+        return text
+    return f"{text.partition(':')[0]}: {spec.delivery_reason}"
 
 
 def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> Section:

@@ -116,8 +116,8 @@ def test_a_sink_registers_its_schema_once_and_a_source_checks_it(registry: Regis
     with pytest.raises(RunError) as error:
         record_values(source, COLUMNS, Path())
     assert str(error.value) == (
-        "MS-RUN-KAFKA-SCHEMA: source made: the schema cannot be used: it has no field note, but "
-        "id, n. Correct the schema, or the declared columns."
+        "MS-RUN-KAFKA-SCHEMA: source made: the schema cannot be used: it has no field note; its "
+        "fields are id, n. Correct the schema, or the declared columns."
     )
     wrong = (Column("n", pa.string(), "STRING"),)
     with pytest.raises(RunError, match="its field n is INT64, which is not a STRING"):

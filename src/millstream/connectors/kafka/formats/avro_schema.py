@@ -50,7 +50,8 @@ def record_schema(kind: pa.StructType, name: str) -> dict[str, Any]:
     for field in kind:
         if not _NAME.fullmatch(field.name):
             raise SchemaError(
-                f"{field.name} is no name that Avro has: letters, digits and _; rename the column"
+                f"column {field.name}: Avro names have only letters, digits and _; rename it "
+                "with AS"
             )
         value = _type_of(field.type, f"{name}_{field.name}")
         fields.append({"name": field.name, "type": ["null", value], "default": None})
@@ -88,13 +89,13 @@ def field_names(schema: AvroSchema, kind: pa.StructType) -> list[str]:
     for field in kind:
         name = field_of(field.name, known)
         if name is None:
-            raise SchemaError(f"it has no field {field.name}, which the query gives")
+            raise SchemaError(f"it has no field {field.name}, which the query selects")
         if not _accepts(types[name]["type"], field.type):
             raise SchemaError(f"its field {name} does not accept {type_name(field.type)}")
         names.append(name)
     for name, field in types.items():
         if name not in names and "default" not in field and not _has_null(field["type"]):
-            raise SchemaError(f"its field {name} has no default, and the query does not give it")
+            raise SchemaError(f"its field {name} has no default, and the query does not select it")
     return names
 
 

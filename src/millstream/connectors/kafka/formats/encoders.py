@@ -42,7 +42,7 @@ class AvroEncoder:
         for index, name in enumerate(names):
             column = pc.struct_field(values, index)
             if name in never_null and column.filter(values.is_valid()).null_count:
-                raise _unfit(self.owner, f"{name} is NULL, and its Avro schema has no null for it")
+                raise _unfit(self.owner, f"{name} is NULL, but its Avro type does not allow null")
             columns.append(column.to_pylist(maps_as_pydicts="strict"))
         given = values.is_valid().to_pylist()
         out = io.BytesIO()
@@ -112,7 +112,7 @@ class ProtobufEncoder:
             known = pc.is_in(column, value_set=labels)
             unknown = column.filter(pc.and_(column.is_valid(), pc.invert(known)))
             if len(unknown):
-                reason = f"{unknown[0].as_py()!r} is no value of the enum {field.enum_type.name}"
+                reason = f"{unknown[0].as_py()!r} is not a value of the enum {field.enum_type.name}"
                 raise _unfit(self.owner, reason)
         elif pa.types.is_struct(column.type):
             for index, each in enumerate(column.type):
@@ -134,7 +134,7 @@ def check_protobuf(schema: ProtobufSchema, kind: pa.StructType) -> None:
 def _field(field: pa.Field, wanted: pa.Schema) -> str:
     name = field_of(field.name, wanted)
     if name is None:
-        raise SchemaError(f"it has no field {field.name}, which the query gives")
+        raise SchemaError(f"it has no field {field.name}, which the query selects")
     return name
 
 

@@ -135,7 +135,7 @@ class Registry:
     def _request(self, path: str, patience: float, body: bytes | None) -> dict[str, Any] | None:
         """Returns the answer; None for 404. Waits for a registry that does not answer."""
         begin = time.monotonic()
-        notice = WaitNotice(self.owner, self.url)
+        notice = WaitNotice(self.owner, self.url, patience)
         while True:
             try:
                 return self._once(path, body)
