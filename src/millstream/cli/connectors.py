@@ -75,6 +75,8 @@ def _list(registry: ConnectorRegistry) -> None:
     for spec in registry:
         if spec.in_sql:
             delivery = str(spec.delivery).replace("_", " ") if spec.sink else ""
+            if spec.resolve:
+                delivery = "as chosen"
             table.add_row(", ".join(spec.names), ", ".join(spec.roles), delivery, spec.help)
     _print(table)
     for problem in registry.problems:

@@ -92,8 +92,10 @@ def replay(
 @app.command()
 def runs(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A project.")] = None,
-    period: Annotated[str | None, typer.Option("--period", help="Only of this period.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    period: Annotated[
+        str | None, typer.Option("--period", help="Only runs of this period.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The maximum number of runs.")] = 20,
     catalog: CatalogUrl = None,
     as_json: AsJson = False,
 ) -> None:

@@ -48,7 +48,12 @@ def run(
     ] = False,
     fresh: Annotated[
         bool,
-        typer.Option("--fresh", help="First delete the checkpoint and the files of file sinks."),
+        typer.Option(
+            "--fresh",
+            help="First delete the checkpoint and the files of file sinks. It deletes no rows of "
+            "databases, topics and lake tables: empty them first, or the job writes its results "
+            "there again.",
+        ),
     ] = False,
     every: Annotated[
         str | None, typer.Option(metavar="10s", help="Time between starts of micro-batches.")

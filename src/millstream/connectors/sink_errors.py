@@ -16,4 +16,4 @@ def write_error_fix(error: OSError) -> str:
         return f"Remove the file or folder of that name, or change the path of the sink, {_THEN}"
     if error.errno in _NO_PERMISSION:
         return f"Make the folder of the sink writable {_THEN}"
-    return f"Correct that {_THEN}"
+    return f"Correct the cause {_THEN}"

@@ -171,7 +171,7 @@ JOIN = (
         (
             ONE + "    resolver: {name: jdbc, config: 'postgresql://u:hunter2@db/x'}\n",
             *("MS-CATALOG-VALUE", 4, 28),
-            "config is not a value that is possible here. It must be a mapping.",
+            "config is not an accepted value. It must be a mapping.",
         ),
         (
             ONE + "    resolver: {name: jdbc, config: {url: 'postgresql://u:hunter2@db/x'}}\n",

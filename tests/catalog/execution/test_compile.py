@@ -99,7 +99,7 @@ def test_a_field_of_a_struct_is_not_taken_for_a_column_of_an_alias() -> None:
         (fx(on="transactions.curency = fx.rate"), "MS-PROJECT-CONDITION-COLUMN",
          "Unknown column 'transactions.curency' in join condition"),
         (fx(on="fx.rate > rand()"), "MS-PROJECT-NONDETERMINISTIC", "RAND() in the join condition"),
-        (fx(join_type=JoinType.SEMI), "MS-PROJECT-JOIN-TYPE", "a runtime join cannot be semi"),
+        (fx(join_type=JoinType.SEMI), "MS-PROJECT-JOIN-TYPE", "join_type cannot be semi"),
     ],
 )  # fmt: skip
 def test_a_wrong_join_is_a_problem(join: RuntimeJoin, code: str, cause: str) -> None:

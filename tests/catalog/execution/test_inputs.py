@@ -65,7 +65,7 @@ def test_both_versions_of_one_location_are_verified(tmp_path: Path) -> None:
     given = reading(path, path)
     path.write_text("22")
     given = replace(given, join_datasets=reading(path, path).join_datasets)
-    with pytest.raises(ProjectRunError, match=r"of fx v2 .* 2 bytes, recorded are 1"):
+    with pytest.raises(ProjectRunError, match=r"of fx v2 .* it has 2 instead of 1 bytes"):
         verify(given)
 
 

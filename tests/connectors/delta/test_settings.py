@@ -78,9 +78,9 @@ def test_explain_states_the_delivery_guarantee_and_the_limit_of_merges():
     appended, merged = shown(DELTA), shown(DELTA + ", 'key.columns' = 'id'")
     guarantee = "exactly once: a version of the table has the rows of a batch and its number"
     assert guarantee in appended
-    assert "in the driver's process" not in appended
+    assert "merged in the driver" not in appended
     assert guarantee in merged
-    assert "rows are merged by key in the driver's process" in merged
+    assert "rows are merged in the driver: the rows of a batch" in merged
     assert "exactly once: a commit to the table has the rows of a batch" in shown(ICEBERG)
 
 

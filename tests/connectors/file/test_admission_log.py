@@ -108,7 +108,10 @@ def test_a_log_that_is_behind_its_query_is_rejected(tmp_path):
     admit(log, 0, "a")
     with pytest.raises(StateError) as caught:
         admit(log, 7, "b")
-    assert (caught.value.code, "ends at batch 1 with files" in caught.value.cause) == (
+    assert (
+        caught.value.code,
+        "records files up to batch 1, but the query has already read batch 7" in caught.value.cause,
+    ) == (
         "MS-STATE-LOST",
         True,
     )

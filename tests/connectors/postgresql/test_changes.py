@@ -299,7 +299,7 @@ def test_changes_without_old_rows_are_an_error(trial: SourceTrial) -> None:
     trial.server.run(
         "ALTER TABLE orders REPLICA IDENTITY DEFAULT", "UPDATE orders SET note = '' WHERE id = 1"
     )
-    with pytest.raises(RunError, match="does not log the old rows") as raised:
+    with pytest.raises(RunError, match="does not have REPLICA IDENTITY FULL") as raised:
         trial.rows(begin, trial.next(begin))
     assert raised.value.code == "MS-RUN-POSTGRESQL-CDC"
 

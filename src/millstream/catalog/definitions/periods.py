@@ -71,7 +71,7 @@ def _reject_cycle(period: Period, known: Mapping[str, Period], written: Collecti
             raise CatalogError(
                 "MS-CATALOG-PERIOD-CYCLE",
                 f"periods are their own parents: {' in '.join(each.identifier for each in chain)}.",
-                fix="Remove the parent of the longest of them.",
+                fix="Remove the key parent of one of them, normally of the longest period.",
                 place=_place(chain, written),
             )
         if above in chain[:-1]:

@@ -124,7 +124,7 @@ def _shown(value: object) -> str:
         return "empty"
     shown = repr(value) if isinstance(value, str) else str(value)
     is_shown = len(shown) <= _SHOWN and not contains_secret(shown)
-    return shown if is_shown else "not a value that is possible here"
+    return shown if is_shown else "not an accepted value"
 
 
 def _requirement(message: str) -> str:

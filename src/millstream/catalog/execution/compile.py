@@ -115,7 +115,7 @@ class _Compiler:
         if join.join_type not in _TYPES:
             self._add(
                 "MS-PROJECT-JOIN-TYPE",
-                f"a runtime join cannot be {join.join_type}.",
+                f"join_type cannot be {join.join_type}.",
                 join.positions.of("join_type"),
                 "Use left, inner, right or full.",
             )

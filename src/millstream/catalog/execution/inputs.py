@@ -107,7 +107,7 @@ def _compare_paths(
 
 def _difference(recorded: VersionFile, found: VersionFile, *, content: bool) -> str | None:
     if found.size != recorded.size:
-        return f"it has {found.size:,} bytes, recorded are {recorded.size:,}"
+        return f"it has {found.size:,} instead of {recorded.size:,} bytes"
     if content:
         return None if found.sha256 == recorded.sha256 else "its content has another hash"
     if found.modified_ns != recorded.modified_ns:

@@ -34,7 +34,7 @@ with --catalog or MILLSTREAM_CATALOG. A password may be set as PGPASSWORD.
 """
 
 app = typer.Typer(
-    help="Define datasets, publish versions, and look at both.",
+    help="Define datasets, publish versions, and show them.",
     no_args_is_help=True,
     epilog=EPILOG,
 )

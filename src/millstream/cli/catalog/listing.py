@@ -30,10 +30,14 @@ def list_(
     kind: Annotated[
         Kind, typer.Argument(metavar="datasets|periods|projects", help="What to list.")
     ] = Kind.datasets,
-    status: Annotated[StatusChoice | None, typer.Option(help="Only such datasets.")] = None,
+    status: Annotated[
+        StatusChoice | None, typer.Option(help="Only datasets with this status.")
+    ] = None,
     level: Annotated[str | None, typer.Option(help="Only periods of this level.")] = None,
-    after: Annotated[str | None, typer.Option(help="Begin after the dataset of this name.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many datasets.")] = 100,
+    after: Annotated[
+        str | None, typer.Option(help="Start after this dataset (for paging).")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The maximum number of datasets.")] = 100,
     catalog: CatalogUrl = None,
     as_json: AsJson = False,
 ) -> None:

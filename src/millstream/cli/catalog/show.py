@@ -31,7 +31,9 @@ def show(
     version: Annotated[
         int | None, typer.Option("--version", metavar="N", min=1, help="Show this version.")
     ] = None,
-    project: Annotated[bool, typer.Option("--project", help="NAME is that of a project.")] = False,
+    project: Annotated[
+        bool, typer.Option("--project", help="Show the project NAME instead of a dataset.")
+    ] = False,
     catalog: CatalogUrl = None,
     as_json: AsJson = False,
 ) -> None:

@@ -27,7 +27,8 @@ Examples:
 
   millstream dev kafka down --remove
 
-The first start resolves the jars of Kafka through Maven, or through Spark's Ivy.
+The first start downloads Kafka's JAR files from Maven Central, with mvn if installed, otherwise
+with Spark's Ivy.
 """
 app = typer.Typer(
     help="Run a Kafka node on this machine; look at its topics and messages.",

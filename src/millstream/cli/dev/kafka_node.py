@@ -145,7 +145,7 @@ class KafkaNode:
                     raise CommandError(
                         "MS-CLI-KAFKA",
                         f"port {port} is in use.",
-                        fix="Give another with --port, or end what uses it.",
+                        fix="Choose another port with --port, or stop the process that uses it.",
                     ) from None
 
     def _configure(self) -> None:

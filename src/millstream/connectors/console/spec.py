@@ -11,7 +11,11 @@ SPEC = ConnectorSpec(
     "Prints the rows of each micro-batch as a table.",
     (
         Property(
-            "rows", COUNT, "Rows of a micro-batch to print at most.", (Role.SINK,), default="20"
+            "rows",
+            COUNT,
+            "The maximum number of rows to print per micro-batch.",
+            (Role.SINK,),
+            default="20",
         ),
     ),
     aliases=("print",),  # Flink's name

@@ -13,7 +13,13 @@ SPEC = ConnectorSpec(
     "datagen",
     "Random rows: typed columns with distributions, the same for the same seed.",
     (
-        Property("rows.per.second", COUNT, "Rows per second at most.", _SOURCE, default="10000"),
+        Property(
+            "rows.per.second",
+            COUNT,
+            "The maximum number of rows per second.",
+            _SOURCE,
+            default="10000",
+        ),
         Property(
             "number.of.rows",
             LARGE_COUNT,
@@ -32,7 +38,7 @@ SPEC = ConnectorSpec(
         Property(
             "max.rows.per.batch",
             COUNT,
-            "Rows of a micro-batch at most.",
+            "The maximum number of rows per micro-batch.",
             _SOURCE,
             default="1000000",
         ),
@@ -41,7 +47,7 @@ SPEC = ConnectorSpec(
             TEXT,
             "How the column NAME is generated: kind, min, max, distribution, mean, stddev, skew, "
             "start, end, length, values, max.past, null.rate "
-            "(docs/12-sources-and-sinks.md#generated-rows).",
+            "(see chapter 12, Generated rows).",
             _SOURCE,
         ),
     ),

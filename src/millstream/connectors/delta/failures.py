@@ -49,8 +49,8 @@ def described(owner: str, path: str) -> Iterator[None]:
     except DeltaError as error:
         raise RunError(
             "MS-RUN-DELTA-FAILED",
-            f"{owner}: deltalake reports for {path}: {one_line(error)}.",
-            fix="Correct that and run again: the job continues from its checkpoint.",
+            f"{owner}: deltalake failed on {path}: {one_line(error)}.",
+            fix="Correct the cause, then run again: the job continues from its checkpoint.",
         ) from None
 
 

@@ -14,8 +14,8 @@ def merge_limit(sink: SinkDef) -> str:
     if not key_columns(sink):
         return ""
     return (
-        "rows are merged by key in the driver's process, whose memory has the rows of a batch and "
-        "the files of their keys"
+        "rows are merged in the driver: the rows of a batch and the data files that contain their "
+        "keys must fit into its memory"
     )
 
 

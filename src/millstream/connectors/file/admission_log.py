@@ -35,6 +35,7 @@ CREATE TABLE remainder (file TEXT NOT NULL);
 CREATE INDEX missing ON seen (missing_since) WHERE missing_since IS NOT NULL;
 """
 _WAIT = 60.0  # seconds for another reader of the source
+_RESTORE = "Restore the whole checkpoint folder from one backup, or start with --fresh."
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,9 @@ class AdmissionLog:
         if len(found) != max(last - first + 1, 0):
             raise StateError(
                 "MS-STATE-LOST",
-                f"the log {self.path} lacks files of a batch that is not complete (batches with "
-                f"files from {first} to {last}).",
-                fix="Restore the whole checkpoint, or start again with another one.",
+                f"the checkpoint is incomplete: {self.path} does not record the files of batches "
+                f"{first} to {last}, which the query has not completed.",
+                fix=_RESTORE,
             )
         return [Item(*each) for (text,) in found for each in json.loads(text)]
 
@@ -111,9 +112,9 @@ class AdmissionLog:
             if self.last < start:
                 raise StateError(
                     "MS-STATE-LOST",
-                    f"the log {self.path} ends at batch {self.last} with files, and the query has "
-                    f"read {start}.",
-                    fix="Restore the whole checkpoint, or start again with another one.",
+                    f"the checkpoint is incomplete: {self.path} records files up to batch "
+                    f"{self.last}, but the query has already read batch {start}.",
+                    fix=_RESTORE,
                 )
             found = database.execute("SELECT file FROM remainder").fetchone()
             items, rest = choose(Remainder(*json.loads(found[0])) if found else None)
@@ -193,7 +194,7 @@ class AdmissionLog:
                 raise StateError(
                     "MS-STATE-LOST",
                     f"the log {self.path} of the files that were read is damaged: {error}.",
-                    fix="Restore the whole checkpoint, or start again with another one.",
+                    fix=_RESTORE,
                 ) from None
             self._database = database
         return self._database

@@ -45,8 +45,8 @@ def described(owner: str, table: str) -> Iterator[None]:
             raise
         raise RunError(
             "MS-RUN-ICEBERG-FAILED",
-            f"{owner}: the catalog or the files of {table} report an error: {one_line(error)}.",
-            fix="Correct that and run again: the job continues from its checkpoint.",
+            f"{owner}: pyiceberg failed on {table}: {one_line(error)}.",
+            fix="Correct the cause, then run again: the job continues from its checkpoint.",
         ) from None
 
 

@@ -15,7 +15,8 @@ _BOTH = (Role.SOURCE, Role.SINK)
 
 SPEC = ConnectorSpec(
     "iceberg",
-    "An Apache Iceberg table, whose new rows are read, or to which rows are appended exactly once.",
+    "An Apache Iceberg table, whose new rows are read, or to which rows are appended exactly once. "
+    "Results that change are appended as changes with the column _OP; rows are never replaced.",
     (
         Property("table", TEXT, "The table, with its namespace.", _BOTH, required="db.{name}"),
         Property(

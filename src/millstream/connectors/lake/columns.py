@@ -40,7 +40,8 @@ def to_columns(sink: str, schema: StructType) -> pa.Schema:
             raise PlanError(
                 "MS-PLAN-SINK-TYPE",
                 f"column {each.name} of the sink {sink} has the type "
-                f"{each.dataType.simpleString().upper()}, which such tables do not have.",
+                f"{each.dataType.simpleString().upper()}, which Delta and "
+                "Iceberg tables cannot store.",
                 fix="CAST it to STRING, or remove the column.",
             )
         kind = StringType() if isinstance(each.dataType, _TEXTS) else each.dataType
