@@ -74,10 +74,9 @@ def _list(registry: ConnectorRegistry) -> None:
     table = Table("connector", "for", "delivery", "", box=None, pad_edge=False)
     for spec in registry:
         if spec.in_sql:
-            delivery = str(spec.delivery).replace("_", " ") if spec.sink else ""
-            if spec.resolve:
-                delivery = "as chosen"
-            table.add_row(", ".join(spec.names), ", ".join(spec.roles), delivery, spec.help)
+            table.add_row(
+                ", ".join(spec.names), ", ".join(spec.roles), spec.delivery_text, spec.help
+            )
     _print(table)
     for problem in registry.problems:
         print(f"Not loaded: {problem}", file=sys.stderr)
@@ -88,7 +87,7 @@ def _show(spec: ConnectorSpec) -> None:
 
     print(f"{', '.join(spec.names)}: {spec.help}")
     if spec.sink:
-        print(f"delivery: {str(spec.delivery).replace('_', ' ')}")
+        print(f"delivery: {spec.delivery_text}")
         print(f"output modes: {', '.join(spec.modes)}")
     if not spec.properties:
         print("This connector has no properties.")

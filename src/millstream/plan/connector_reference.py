@@ -32,12 +32,11 @@ def _overview(registry: ConnectorRegistry) -> Iterator[str]:
     yield "|---|---|---|---|"
     for spec in registry:
         if spec.in_sql:
-            delivery = str(spec.delivery).replace("_", " ") if spec.sink else ""
             modes = ", ".join(spec.modes) if spec.sink else ""
             if spec.resolve:
-                delivery = modes = "those of the chosen connector"
+                modes = "those of the chosen connector"
             link = ", ".join((f"[{spec.name}](#{spec.name})", *_quoted(spec.aliases)))
-            yield f"| {link} | {', '.join(spec.roles)} | {delivery} | {modes} |"
+            yield f"| {link} | {', '.join(spec.roles)} | {spec.delivery_text} | {modes} |"
 
 
 def _connector(spec: ConnectorSpec) -> Iterator[str]:

@@ -169,6 +169,17 @@ class ConnectorSpec:
     check_mode: Callable[[SinkDef, OutputMode], None] | None = None
 
     @property
+    def delivery_text(self) -> str:
+        """The guarantee of its sink, for people; empty if it is no sink."""
+        if self.resolve:
+            return "that of the chosen connector"
+        if not self.sink:
+            return ""
+        if self.delivery is Delivery.NONE:
+            return "none: rows are not stored"
+        return str(self.delivery).replace("_", " ")
+
+    @property
     def names(self) -> tuple[str, ...]:
         return (self.name, *self.aliases)
 
