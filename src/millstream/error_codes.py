@@ -138,6 +138,7 @@ CODES = {
     "MS-RUN-KAFKA-MARKER": "Brokers deleted the record of which batches a Kafka sink has written.",
     "MS-RUN-KAFKA-REGISTRY": "A schema registry cannot be reached, or rejects a request.",
     "MS-RUN-KAFKA-SCHEMA": "Values of a Kafka topic and their schema do not fit.",
+    "MS-RUN-KAFKA-SETTING": "A setting of librdkafka is unknown or not valid.",
     "MS-RUN-KAFKA-TOPIC": "A Kafka topic does not exist, or was created again.",
     "MS-RUN-MALFORMED": "A record or file does not fit its source, and `malformed` is `fail`.",
     "MS-RUN-MASTER": "The Spark master cannot be reached.",

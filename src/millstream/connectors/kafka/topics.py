@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client, WaitNotice
 from millstream.connectors.kafka.failures import ClientErrors
+from millstream.connectors.kafka.librdkafka import new_client
 
 _ONE_TRY = 10.0  # seconds
 _PAUSE = 0.5
@@ -69,7 +70,8 @@ class Topic:
 
     def _client(self) -> Any:
         if self._admin is None:
-            self._admin = AdminClient(self.client.config({"error_cb": self._client_errors}))
+            own = {"error_cb": self._client_errors}
+            self._admin = new_client(AdminClient, self.client, own)
         return self._admin
 
     def _request(self, call: Callable[[], _T]) -> _T:

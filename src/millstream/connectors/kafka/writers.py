@@ -20,6 +20,8 @@ from millstream.connectors.file.texts import json_lines
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.failures import ClientErrors
+from millstream.connectors.kafka.last_changes import LastChanges
+from millstream.connectors.kafka.librdkafka import new_client
 from millstream.connectors.kafka.markers import Marker, waiting
 from millstream.connectors.sink import ORDER_KEY, Message, TaskId
 
@@ -76,7 +78,7 @@ class KafkaWriter:
         if opener.exactly_once:
             own["transactional.id"] = _transactional_id(self.task)
             own["transaction.timeout.ms"] = int(_TRANSACTION * 1000)
-        self._producer = Producer(opener.client.config(own))
+        self._producer = new_client(Producer, opener.client, own)
         if not opener.exactly_once:
             return
         # Fences an older attempt, so that its marker is committed by now or never.
