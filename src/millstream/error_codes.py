@@ -136,6 +136,7 @@ CODES = {
     "MS-RUN-KAFKA-LOGIN": "A Kafka cluster rejects the connection, or its settings are missing.",
     "MS-RUN-KAFKA-LOST": "Records of a Kafka topic were deleted before they were read.",
     "MS-RUN-KAFKA-MARKER": "Brokers deleted the record of which batches a Kafka sink has written.",
+    "MS-RUN-KAFKA-OFFSET": "`start.offsets` names an offset that a Kafka topic does not have.",
     "MS-RUN-KAFKA-REGISTRY": "A schema registry cannot be reached, or rejects a request.",
     "MS-RUN-KAFKA-SCHEMA": "Values of a Kafka topic and their schema do not fit.",
     "MS-RUN-KAFKA-SETTING": "A setting of librdkafka is unknown or not valid.",
