@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from millstream.connectors.kafka.schema_properties import FORMATS, check_schema
-from millstream.connectors.kafka.settings import OP, PREFIX, name_list
+from millstream.connectors.kafka.settings import OP, PREFIX, name_list, without_excerpt
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.connectors import ConnectorStatement, Delivery, Options, Role
 from millstream.plan.nodes import SinkDef
@@ -20,6 +20,8 @@ _OWN = (
     *("group.id", "enable.auto.commit", "auto.offset.reset", "isolation.level"),
     *("enable.idempotence", "transactional.id", "enable.partition.eof", "acks"),
 )
+_ADDRESSES = ("bootstrap.servers", "metadata.broker.list")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _OFFSETS = re.compile(r"\s*\d{1,9}\s*:\s*\d{1,18}\s*(,\s*\d{1,9}\s*:\s*\d{1,18}\s*)*")
 
 
@@ -40,6 +42,9 @@ def check_kafka(declared: ConnectorStatement, options: Options) -> Options:
     for name, item in declared.properties.items():
         if name.startswith(PREFIX):
             _check_setting(name.removeprefix(PREFIX), item)
+        if name.removeprefix(PREFIX) in _ADDRESSES:
+            _check_address(item)
+    _check_topic(declared)
     form = declared.value("format", "json").lower()
     if declared.role is Role.SINK and form not in ("json", *FORMATS):
         raise PropertyError(
@@ -196,6 +201,30 @@ def _check_start(mode: str, given: Property) -> None:
         )
 
 
+def _check_address(item: Property) -> None:
+    if "@" in item.value:  # the value is not shown: it may have a password
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"'{item.name}' has a login, which the text of a job must not have.",
+            fix="Write brokers as host:port, and the login as 'sasl.username' and "
+            "'sasl.password.env'.",
+            place=without_excerpt(item.place),
+        )
+
+
+def _check_topic(declared: ConnectorStatement) -> None:
+    topic = declared.properties.get("topic")
+    if topic is None or (_TOPIC.fullmatch(topic.value) and topic.value not in (".", "..")):
+        return
+    raise PropertyError(
+        "MS-PROP-KAFKA",
+        f"'{topic.value[:100]}' is not the name of a topic: that has 1 to 249 letters, digits, "
+        "points, _ and -.",
+        fix="Correct 'topic'.",
+        place=topic.value_place,
+    )
+
+
 def _check_setting(name: str, item: Property) -> None:
     if is_secret_name(name):
         raise PropertyError(
@@ -203,7 +232,7 @@ def _check_setting(name: str, item: Property) -> None:
             f"'{item.name}' is a secret, which the text of a job must not have.",
             fix="Name an environment variable with 'sasl.password.env', or put it into the file "
             "of 'config.file'.",
-            place=item.place,
+            place=without_excerpt(item.place),
         )
     if name in _OWN:
         raise PropertyError(
