@@ -141,6 +141,7 @@ CODES = {
     "MS-RUN-KAFKA-SCHEMA": "Values of a Kafka topic and their schema do not fit.",
     "MS-RUN-KAFKA-SETTING": "A setting of librdkafka is unknown or not valid.",
     "MS-RUN-KAFKA-TOPIC": "A Kafka topic does not exist, or was created again.",
+    "MS-RUN-KAFKA-TRUNCATE": "A table was truncated whose changes a Kafka topic has.",
     "MS-RUN-MALFORMED": "A record or file does not fit its source, and `malformed` is `fail`.",
     "MS-RUN-MASTER": "The Spark master cannot be reached.",
     "MS-RUN-MISSING-TIME": "A row has no event time, and `event.missing` is `error`.",

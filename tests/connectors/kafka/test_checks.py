@@ -79,6 +79,11 @@ def source(*properties: str) -> str:
             ("'changelog' = 'debezium'", "'format' = 'csv'"),
             "envelopes of Debezium are JSON, Avro or Protobuf, and 'format' is 'csv'.",
         ),
+        (("'on.truncate' = 'ignore'",), "'on.truncate' applies to 'changelog' = 'debezium'."),
+        (
+            ("'kafka.bootstrap.servers' = 'me:hunter2@h:1'",),
+            "'kafka.bootstrap.servers' has a login, which the text of a job must not have.",
+        ),
         (("'delimiter' = ';'",), "applies to the format csv, and the format of the source a is"),
     ],
 )

@@ -108,6 +108,14 @@ def _check_changelog(declared: ConnectorStatement, form: str) -> None:
             fix="Remove it; the key of a record is the column _KEY.",
             place=keys.place,
         )
+    truncate = declared.properties.get("on.truncate")
+    if changelog != "debezium" and truncate is not None:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            "'on.truncate' applies to 'changelog' = 'debezium'.",
+            fix="Remove it.",
+            place=truncate.place,
+        )
     if given is None:
         return
     if changelog == "debezium" and form in ("csv", "raw"):

@@ -141,6 +141,13 @@ SPEC = ConnectorSpec(
             "upserts by default; a source without it has ordinary rows.",
         ),
         Property(
+            "on.truncate",
+            one_of("fail", "ignore"),
+            "With 'changelog' = 'debezium': what TRUNCATE does, whose rows cannot be retracted.",
+            _SOURCE,
+            default="fail",
+        ),
+        Property(
             "on.expired.marker",
             one_of("fail", "write"),
             "What to do if brokers have deleted the record of which batches were written.",
