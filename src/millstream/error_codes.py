@@ -133,6 +133,7 @@ CODES = {
     "MS-RUN-JVM": "Spark's JVM ended while the job was running.",
     "MS-RUN-KAFKA-CONNECT": "The brokers of a Kafka cluster cannot be reached, or fail.",
     "MS-RUN-KAFKA-DRIVER": "A job uses Kafka, and confluent-kafka is not installed.",
+    "MS-RUN-KAFKA-KEY": "A change that is written to a Kafka topic has no key.",
     "MS-RUN-KAFKA-LOGIN": "A Kafka cluster rejects the connection, or its settings are missing.",
     "MS-RUN-KAFKA-LOST": "Records of a Kafka topic were deleted before they were read.",
     "MS-RUN-KAFKA-MARKER": "Brokers deleted the record of which batches a Kafka sink has written.",
