@@ -31,6 +31,15 @@ class Message:
     def timestamp(self) -> tuple[int, int]:
         return 1, 1_768_471_200_000
 
+    def topic(self) -> str:
+        return "changes"
+
+    def partition(self) -> int:
+        return 2
+
+    def offset(self) -> int:
+        return 40
+
 
 def text(value: Any) -> Message:
     return Message(None if value is None else json.dumps(value).encode())

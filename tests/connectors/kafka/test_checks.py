@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from millstream.cli.main import app
 from millstream.connectors.kafka.opening import open_sink
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.build.job import build_job
@@ -78,6 +80,11 @@ def source(*properties: str) -> str:
             ("'changelog' = 'debezium'", "'format' = 'csv'"),
             "envelopes of Debezium are JSON, Avro or Protobuf, and 'format' is 'csv'.",
         ),
+        (("'on.truncate' = 'ignore'",), "'on.truncate' applies to 'changelog' = 'debezium'."),
+        (
+            ("'kafka.bootstrap.servers' = 'me:hunter2@h:1'",),
+            "'kafka.bootstrap.servers' has a login, which the text of a job must not have.",
+        ),
         (("'delimiter' = ';'",), "applies to the format csv, and the format of the source a is"),
     ],
 )
@@ -85,6 +92,39 @@ def test_a_property_that_contradicts_another_is_rejected(
     properties: tuple[str, ...], error: str
 ) -> None:
     assert error in rejected(source(*properties))
+
+
+@pytest.mark.parametrize("topic", ["pay ments", "a/b", "ä", "..", "x" * 250])
+def test_a_name_that_no_topic_can_have_is_rejected(topic: str) -> None:
+    sql = source().replace("'topic' = 't'", f"'topic' = '{topic}'")
+    assert f"'{topic[:100]}' is not the name of a topic" in rejected(sql)
+    build_job(source().replace("'topic' = 't'", f"'topic' = 'a.B_c-{'0' * 243}'"))
+
+
+@pytest.mark.parametrize(
+    ("properties", "error"),
+    [
+        (("'bootstrap.servers' = 'me:hunter2@h:1'",), "'bootstrap.servers' has a login"),
+        (("'kafka.sasl.password' = 'hunter2'",), "'kafka.sasl.password' is a secret"),
+        (
+            ("'format' = 'avro'", "'schema.registry.url' = 'http://me:hunter2@r:1'"),
+            "must be an http or https address without a login",
+        ),
+    ],
+)
+def test_a_secret_in_the_text_of_a_job_is_rejected_and_not_printed(
+    tmp_path: Path, properties: tuple[str, ...], error: str
+) -> None:
+    job = tmp_path / "job.sql"
+    sql = source(*properties)
+    job.write_text(
+        sql.replace("'bootstrap.servers' = 'h:1', ", "") if "'bootstrap" in error else sql
+    )
+    for more in ([], ["--json"]):
+        done = CliRunner().invoke(app, ["explain", str(job), *more])
+        assert done.exit_code == 2
+        assert error in done.output
+        assert "hunter2" not in done.output
 
 
 def test_a_secret_in_an_address_is_not_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -49,6 +50,36 @@ def test_brokers_that_do_not_answer_are_an_error_at_the_start() -> None:
     assert error.value.code == "MS-RUN-KAFKA-CONNECT"
     assert f"the brokers at {address} did not answer within 1s" in error.value.cause
     assert "Check 'bootstrap.servers'" in error.value.fix
+
+
+def test_brokers_that_are_silent_are_waited_for_as_long_as_the_job_says() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        begin = time.monotonic()
+        with pytest.raises(RunError, match="did not answer within 1s"):
+            Topic(client(address), "t", 1.0).describe()
+    assert time.monotonic() - begin < 5.0
+
+
+def test_offsets_to_start_at_must_be_those_of_the_topic(kafka: Kafka) -> None:
+    topic = kafka.create("start-offsets", 2)
+    kafka.write(topic, numbered(0, 5), partition=1)
+
+    def first(**start: int) -> dict[str, str | int]:
+        given = {name.removeprefix("p"): offset for name, offset in start.items()}
+        settings = StreamSettings(topic, 2, 1000, 0.0, given)
+        return RangeStream(settings, client(kafka.address)).initialOffset()
+
+    assert {key: first(p1=5)[key] for key in "01"} == {"0": 0, "1": 5}
+    assert {key: first(p0=0, p1=2)[key] for key in "01"} == {"0": 0, "1": 2}
+    with pytest.raises(RunError) as error:
+        first(p1=6)
+    assert error.value.code == "MS-RUN-KAFKA-OFFSET"
+    assert error.value.cause == (
+        f"source a: 'start.offsets' names offset 6 of partition 1, and {topic} has 0 to 5."
+    )
+    with pytest.raises(RunError, match=r"names partition 9, and start-offsets has partitions 0 to"):
+        first(p9=42)
 
 
 def test_a_topic_that_does_not_exist_is_an_error(kafka: Kafka) -> None:

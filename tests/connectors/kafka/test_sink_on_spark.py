@@ -14,6 +14,7 @@ from tests.run.trial import Trial, at
 from tests.services.kafka import Kafka
 
 from millstream.cli.dev import kafka_topics
+from millstream.errors import RunError
 
 pytestmark = [pytest.mark.service, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -102,11 +103,10 @@ def test_results_that_change_are_written_as_a_changelog(
     kafka: Kafka, spark: SparkSession, tmp_path: Path, changelog: str, expected: list[Any]
 ) -> None:
     read, written = kafka.create(f"{changelog}-in", 1), kafka.create(f"{changelog}-out", 1)
-    mode = "upsert" if changelog == "upsert" else "retract"
     job = source(kafka, read, "k STRING, t TIMESTAMP, WATERMARK FOR t AS t") + to_topic(
         kafka,
         written,
-        f"{CHANGES} WITH ('output.mode' = '{mode}', 'state.ttl' = 'forever')",
+        f"{CHANGES} WITH ('output.mode' = 'retract', 'state.ttl' = 'forever')",
         key_columns="k",
         changelog=changelog,
     )
@@ -116,6 +116,10 @@ def test_results_that_change_are_written_as_a_changelog(
         for second in range(3):
             kafka.write(read, [json.dumps({"k": "a", "t": at(0, second)})])
             run.process_available()
+        if changelog == "upsert":
+            kafka.write(read, [json.dumps({"k": None, "t": at(0, 3)})])
+            with pytest.raises(RunError, match=r"MS-RUN-KAFKA-KEY.*k, which 'key.columns' names"):
+                run.process_available()
     finally:
         run.stop()
     found = messages(kafka, written)

@@ -76,6 +76,13 @@ def test_raw_values_are_one_column(kind: pa.DataType) -> None:
         assert flaws == ["2: column value: the value is not UTF-8."]
 
 
+@pytest.mark.parametrize("decoder", [JSON, CSV], ids=["json", "csv"])
+def test_a_value_that_is_not_text_is_told_as_one_of_a_record(decoder: Decoder) -> None:
+    _, flaws = decoded(decoder, b'{"id":"\xff"}')
+    (flaw,) = flaws
+    assert flaw.endswith("is not valid UTF-8.")
+
+
 VALUES = (
     *(None, b"", b'{"id":"a","n":1}', b'{"id":null,"n":2}', b"{}", b'{"id":"a"\n}', b"{"),
     *(b"a,1", b"b,", b'"', b"\r", b'{"id":"a"}{"id":"b"}', b"\xff", b'{"n":1}\r\n', b"x,y,z"),

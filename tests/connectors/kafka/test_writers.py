@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from tests.services.kafka import Kafka
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.markers import DONE, Marker
 from millstream.connectors.kafka.sink import KafkaSink
-from millstream.connectors.kafka.writers import HEADERS, KEY, VALUE, KafkaOpener
+from millstream.connectors.kafka.writers import HEADERS, IS_UPSERT, KEY, VALUE, KafkaOpener
 from millstream.connectors.sink import BatchId, TaskId
 from millstream.errors import RunError
 from millstream.plan.nodes import SinkDef
@@ -99,6 +100,44 @@ def test_at_least_once_writes_keys_headers_and_tombstones(kafka: Kafka) -> None:
         for message in kafka_topics.read(kafka.address, topic)
     ]
     assert found == [(b"k", b"a", [("h", b"1")]), (b"l", None, None)]
+
+
+def changes(rows: list[tuple[str | None, str | None]], *, upsert: bool) -> pa.RecordBatch:
+    """Rows that change, with a key and a value each."""
+    columns = {KEY: [key for key, _ in rows], VALUE: [value for _, value in rows]}
+    arrays = [pa.array(each, pa.string()) for each in columns.values()]
+    marks = pa.array([upsert] * len(rows), pa.bool_())
+    return pa.RecordBatch.from_arrays([*arrays, marks], [*columns, IS_UPSERT])
+
+
+def test_a_batch_writes_the_last_change_of_a_key(kafka: Kafka) -> None:
+    from millstream.cli.dev import kafka_topics
+
+    def written(topic: str, *, upsert: bool) -> list[tuple[bytes, bytes | None]]:
+        writer = opener(kafka, topic).open(TaskId(batch(0), 0))
+        writer.write(changes([("a", None), ("a", "1"), ("b", "2"), ("", None)], upsert=upsert))
+        writer.write(changes([("b", None), ("a", None), ("a", "3"), ("", "4")], upsert=upsert))
+        assert writer.close() == {"rows": 8}
+        found = kafka_topics.read(kafka.address, topic)
+        return [(message.key(), message.value()) for message in found]
+
+    upserts = written(kafka.create("last-changes", 1), upsert=True)
+    assert upserts == [(b"b", None), (b"a", b"3"), (b"", b"4")]
+    assert len(written(kafka.create("all-changes", 1), upsert=False)) == 8
+
+
+def test_a_change_needs_a_key(kafka: Kafka) -> None:
+    topic = kafka.create("no-keys", 4)
+    given = replace(opener(kafka, topic), keys="owner")
+    for upsert in (True, False):
+        writer = given.open(TaskId(batch(0), 0))
+        with pytest.raises(RunError) as error:
+            writer.write(changes([("a", "1"), (None, None), (None, "2")], upsert=upsert))
+        writer.abort()
+        assert error.value.code == "MS-RUN-KAFKA-KEY"
+        assert "owner, which 'key.columns' names, is NULL in a result" in error.value.cause
+        assert "COALESCE(owner, …)" in error.value.fix
+    assert kafka.values(topic) == []
 
 
 def test_late_rows_and_dead_letters_are_json(kafka: Kafka) -> None:

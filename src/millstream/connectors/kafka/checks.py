@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from millstream.connectors.kafka.schema_properties import FORMATS, check_schema
-from millstream.connectors.kafka.settings import OP, OWN, PREFIX, name_list
+from millstream.connectors.kafka.settings import OP, OWN, PREFIX, name_list, without_excerpt
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.connectors import ConnectorStatement, Delivery, Options, Role
 from millstream.plan.nodes import SinkDef
@@ -15,6 +15,8 @@ from millstream.secret_names import is_secret_name
 from millstream.sql.statements import Property
 from millstream.suggestions import nearest, same
 
+_ADDRESSES = ("bootstrap.servers", "metadata.broker.list")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _OFFSETS = re.compile(r"\s*\d{1,9}\s*:\s*\d{1,18}\s*(,\s*\d{1,9}\s*:\s*\d{1,18}\s*)*")
 
 
@@ -35,6 +37,9 @@ def check_kafka(declared: ConnectorStatement, options: Options) -> Options:
     for name, item in declared.properties.items():
         if name.startswith(PREFIX):
             _check_setting(name.removeprefix(PREFIX), item)
+        if name.removeprefix(PREFIX) in _ADDRESSES:
+            _check_address(item)
+    _check_topic(declared)
     form = declared.value("format", "json").lower()
     if declared.role is Role.SINK and form not in ("json", *FORMATS):
         raise PropertyError(
@@ -97,6 +102,14 @@ def _check_changelog(declared: ConnectorStatement, form: str) -> None:
             "'key.columns' of a source applies to 'changelog' = 'upsert'.",
             fix="Remove it; the key of a record is the column _KEY.",
             place=keys.place,
+        )
+    truncate = declared.properties.get("on.truncate")
+    if changelog != "debezium" and truncate is not None:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            "'on.truncate' applies to 'changelog' = 'debezium'.",
+            fix="Remove it.",
+            place=truncate.place,
         )
     if given is None:
         return
@@ -191,6 +204,30 @@ def _check_start(mode: str, given: Property) -> None:
         )
 
 
+def _check_address(item: Property) -> None:
+    if "@" in item.value:  # the value is not shown: it may have a password
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"'{item.name}' has a login, which the text of a job must not have.",
+            fix="Write brokers as host:port, and the login as 'sasl.username' and "
+            "'sasl.password.env'.",
+            place=without_excerpt(item.place),
+        )
+
+
+def _check_topic(declared: ConnectorStatement) -> None:
+    topic = declared.properties.get("topic")
+    if topic is None or (_TOPIC.fullmatch(topic.value) and topic.value not in (".", "..")):
+        return
+    raise PropertyError(
+        "MS-PROP-KAFKA",
+        f"'{topic.value[:100]}' is not the name of a topic: that has 1 to 249 letters, digits, "
+        "points, _ and -.",
+        fix="Correct 'topic'.",
+        place=topic.value_place,
+    )
+
+
 def _check_setting(name: str, item: Property) -> None:
     if is_secret_name(name):
         raise PropertyError(
@@ -198,7 +235,7 @@ def _check_setting(name: str, item: Property) -> None:
             f"'{item.name}' is a secret, which the text of a job must not have.",
             fix="Name an environment variable with 'sasl.password.env', or put it into the file "
             "of 'config.file'.",
-            place=item.place,
+            place=without_excerpt(item.place),
         )
     if name in OWN:
         raise PropertyError(

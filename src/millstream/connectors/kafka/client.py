@@ -81,7 +81,7 @@ class Client:
         """Returns all settings, with secrets. `own` are defaults of the caller."""
         found = {**_COMMON, **own, **dict(self.settings)}
         if self.file:
-            found |= self._read_file()
+            found |= self.read_file()
         if self.password:
             secret = os.environ.get(self.password)
             if secret is None:
@@ -94,7 +94,18 @@ class Client:
             found["sasl.password"] = secret
         return found
 
-    def _read_file(self) -> dict[str, str]:
+    def place_of(self, name: str) -> str:
+        """Returns where a setting of librdkafka is given, for errors."""
+        if self.is_in_file(name):
+            return f"{name} in {self.file}"
+        is_property = name in (*_PLAIN, *_FILES, "bootstrap.servers")
+        return f"'{name}'" if is_property else f"'{PREFIX}{name}'"
+
+    def is_in_file(self, name: str) -> bool:
+        return bool(self.file) and name in self.read_file()
+
+    def read_file(self) -> dict[str, str]:
+        """Returns the settings of 'config.file', with secrets."""
         try:
             text = Path(self.file).read_text(encoding="utf-8")
         except OSError as error:
@@ -104,23 +115,35 @@ class Client:
                 f"{error.strerror}.",
                 fix="Put it on the driver and the executors.",
             ) from None
-        found = dict(_pairs(text.splitlines()))
+        except UnicodeDecodeError:
+            raise self._file_error("is not UTF-8", "Save it as UTF-8.") from None
+        found = dict(self._pairs(text.splitlines()))
         for name in OWN:
             if name in found:
-                raise RunError(
-                    "MS-RUN-KAFKA-LOGIN",
-                    f"{self.owner}: {self.file}, which 'config.file' names, sets {name}, which is "
-                    "set by Millstream, because its guarantees depend on it.",
-                    fix="Remove the line.",
+                raise self._file_error(
+                    f"sets {name}, which is set by Millstream, because its guarantees depend on it",
+                    "Remove the line.",
                 )
         return found
 
-
-def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for line in lines:
-        name, equals, value = line.partition("=")
-        if equals and not name.lstrip().startswith("#"):
+    def _pairs(self, lines: Iterable[str]) -> Iterable[tuple[str, str]]:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            name, equals, value = line.partition("=")
+            if not equals or not name.strip():  # the line may be a secret, so it is not shown
+                raise self._file_error(
+                    f"has no name=value in line {number}",
+                    "Write a setting of librdkafka in each line, and # before a comment.",
+                )
             yield name.strip(), value.strip()
+
+    def _file_error(self, what: str, fix: str) -> RunError:
+        return RunError(
+            "MS-RUN-KAFKA-SETTING",
+            f"{self.owner}: {self.file}, which 'config.file' names, {what}.",
+            fix=fix,
+        )
 
 
 @dataclass(slots=True)

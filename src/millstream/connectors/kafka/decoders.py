@@ -69,7 +69,8 @@ def _envelopes(
     else:
         columns = files_of(source, "/", own).columns
         values = JsonValues(envelope_columns(columns, is_json=True))
-    return columns, Envelopes(columns, values, source.retracts)
+    ignores_truncate = source.option("on.truncate", "fail").lower() == "ignore"
+    return columns, Envelopes(columns, values, source.retracts, ignores_truncate)
 
 
 def _declared(source: nodes.Source, name: str, values: Decoder) -> Column:

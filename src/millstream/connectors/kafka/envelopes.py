@@ -3,25 +3,34 @@
 c, r    +I after
 u       -U before, +U after
 d       -D before
+t       none, or an error: the table was truncated, and its rows are not in the topic
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.connectors.file.rejections import Flaw
 from millstream.connectors.file.values import Column, Epoch, in_range
 from millstream.connectors.kafka.changes import AFTER, BEFORE, DELETE, INSERT, ChangeRows
-from millstream.connectors.kafka.values import DecodedValues, Decoder
+from millstream.connectors.kafka.envelope_block import EnvelopeBlock, mask_of
+from millstream.connectors.kafka.single_envelopes import single_envelopes
+from millstream.connectors.kafka.values import DecodedValues, Decoder, JsonValues
+
+
+class TruncatedError(Exception):
+    """A table was truncated. `record`: the place of the record in its block."""
+
+    def __init__(self, record: int) -> None:
+        super().__init__(record)
+        self.record = record
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +41,13 @@ class Envelopes:
         columns: The declared columns.
         decoder: Decodes the columns of an envelope: before, after, op and, of JSON, payload.
         old_values: Whether an update needs its old row. Otherwise changes are ordinary rows.
+        ignores_truncate: Whether the truncation of a table has no row; otherwise it is an error.
     """
 
     columns: tuple[Column, ...]
     decoder: Decoder
     old_values: bool
+    ignores_truncate: bool = False
 
     @property
     def is_binary(self) -> bool:
@@ -45,18 +56,16 @@ class Envelopes:
     def changes(self, messages: Sequence[Any]) -> ChangeRows:
         # A tombstone follows the envelope of a delete, for the log's compaction.
         places = [place for place, each in enumerate(messages) if each.value() is not None]
-        decoded = self.decoder.decode([messages[place].value() for place in places])
-        envelope = EnvelopeColumns.of(self.decoder, decoded)
-        flaws = dict(decoded.flaws)
-        for row in envelope.incomplete(old_values=self.old_values):
-            flaws.setdefault(row, envelope.flaw(row))
-        old = [self._side(envelope, number, flaws, is_old=True) for number in self._numbers]
-        new = [self._side(envelope, number, flaws, is_old=False) for number in self._numbers]
+        block = self._block([messages[place].value() for place in places])
+        block.add_incomplete(old_values=self.old_values)
+        truncates = block.truncates()
+        if truncates.any() and not self.ignores_truncate:
+            raise TruncatedError(places[int(np.argmax(truncates))])
         sound = np.ones(len(places), np.bool_)
-        sound[list(flaws)] = False
-        is_update, is_delete = envelope.has_op("u") & sound, envelope.has_op("d") & sound
+        sound[list(block.flaws)] = False
+        is_update, is_delete = block.has_op("u") & sound, block.has_op("d") & sound
         has_old = is_update & self.old_values
-        rows = np.repeat(np.arange(len(places)), 1 + has_old)
+        rows = np.repeat(np.arange(len(places)), np.where(truncates, 0, 1 + has_old))
         first = np.searchsorted(rows, np.arange(len(places)))
         is_before = np.zeros(rows.size, np.bool_)  # the old row of an update is before the new one
         is_before[first[has_old]] = True
@@ -66,77 +75,69 @@ class Envelopes:
         is_old = pa.array(is_before | is_delete[rows])
         columns = [
             pc.if_else(is_old, before.take(taken), after.take(taken))
-            for before, after in zip(old, new, strict=True)
+            for before, after in zip(block.before, block.after, strict=True)
         ]
-        of_rows = {int(first[row]): flaw for row, flaw in flaws.items()}
+        of_rows = {int(first[row]): flaw for row, flaw in block.flaws.items()}
         return ChangeRows(columns, np.array(places, np.int64)[rows], ops.astype(np.int8), of_rows)
+
+    def _block(self, values: Sequence[bytes]) -> EnvelopeBlock:
+        decoded = self.decoder.decode(values)
+        before, after, op = _parts(self.decoder, decoded)
+        flaws = dict(decoded.flaws)
+        block = EnvelopeBlock(
+            op,
+            mask_of(before.is_valid()),
+            mask_of(after.is_valid()),
+            [self._side(before, op, number, flaws, is_old=True) for number in self._numbers],
+            [self._side(after, op, number, flaws, is_old=False) for number in self._numbers],
+            flaws,
+        )
+        doubtful = [row for row, flaw in flaws.items() if flaw.column is not None]
+        if not doubtful or not isinstance(self.decoder, JsonValues):
+            return block
+        single = single_envelopes(
+            [values[row] for row in doubtful],
+            [flaws[row] for row in doubtful],
+            self.columns,
+            self.decoder.columns,
+            old_values=self.old_values,
+        )
+        return block.replaced(doubtful, single)
 
     @property
     def _numbers(self) -> range:
         return range(len(self.columns))
 
     def _side(
-        self, envelope: EnvelopeColumns, number: int, flaws: dict[int, Flaw], *, is_old: bool
+        self,
+        rows: pa.StructArray,
+        op: pa.Array,
+        number: int,
+        flaws: dict[int, Flaw],
+        *,
+        is_old: bool,
     ) -> pa.Array:
         """Returns a column of old or new rows; adds a flaw for each value that does not fit."""
         column = self.columns[number]
-        values = pc.struct_field(envelope.before if is_old else envelope.after, number)
+        values = pc.struct_field(rows, number)
         found, unfit = from_json(column, values)
         for row in unfit:
-            if not is_old or self.old_values or envelope.op[row].as_py() == "d":
+            if not is_old or self.old_values or op[row].as_py() == "d":
                 flaws.setdefault(row, Flaw.of(column, str(values[row].as_py())))
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class EnvelopeColumns:
-    """The envelopes of a block."""
-
-    before: pa.StructArray
-    after: pa.StructArray
-    op: pa.Array
-
-    @classmethod
-    def of(cls, decoder: Decoder, decoded: DecodedValues) -> EnvelopeColumns:
-        named = dict(zip((each.name for each in decoder.columns), decoded.columns, strict=True))
-        parts = [named["before"], named["after"], named["op"]]
-        if "payload" in named:  # the converter of Kafka Connect adds the schema beside it
-            payload = named["payload"]
-            inner = [pc.struct_field(payload, number) for number in range(3)]
-            parts = [
-                pc.if_else(payload.is_valid(), one, other)
-                for one, other in zip(inner, parts, strict=True)
-            ]
-        return cls(*parts)
-
-    def has_op(self, *ops: str) -> npt.NDArray[np.bool_]:
-        return mask_of(pc.is_in(self.op, value_set=pa.array(ops)))
-
-    def incomplete(self, *, old_values: bool) -> list[int]:
-        """Returns the envelopes that lack what their op needs."""
-        needs_old = self.has_op("u", "d") if old_values else self.has_op("d")
-        needs_new = self.has_op("c", "r", "u")
-        lacks = (needs_old & mask_of(self.before.is_null())) | ~self.has_op("c", "r", "u", "d")
-        lacks |= needs_new & mask_of(self.after.is_null())
-        return [int(row) for row in np.flatnonzero(lacks)]
-
-    def flaw(self, row: int) -> Flaw:
-        op = self.op[row].as_py()
-        if op in ("c", "r", "u") and not self.after[row].is_valid:
-            return Flaw(f"the Debezium envelope has op '{op}' but no field 'after'.")
-        if op in ("u", "d"):
-            return Flaw(_NO_OLD.format(op))
-        return Flaw(f"the Debezium envelope has op {op!r}, which is not c, r, u or d.", "op", op)
-
-
-def mask_of(array: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
-
-
-_NO_OLD = (
-    "the Debezium envelope has op '{}' but no field 'before'; PostgreSQL needs ALTER TABLE … "
-    "REPLICA IDENTITY FULL."
-)
+def _parts(decoder: Decoder, decoded: DecodedValues) -> list[pa.Array]:
+    """Returns before, after and op of envelopes."""
+    named = dict(zip((each.name for each in decoder.columns), decoded.columns, strict=True))
+    parts = [named["before"], named["after"], named["op"]]
+    if "payload" not in named:
+        return parts
+    payload = named["payload"]  # the converter of Kafka Connect adds the schema beside it
+    inner = [pc.struct_field(payload, number) for number in range(3)]
+    return [
+        pc.if_else(payload.is_valid(), one, other) for one, other in zip(inner, parts, strict=True)
+    ]
 
 
 def envelope_columns(columns: tuple[Column, ...], *, is_json: bool) -> tuple[Column, ...]:
@@ -185,7 +186,7 @@ def _by_halves(
 ) -> tuple[pa.Array, list[int]]:
     try:
         return convert(values), []
-    except (pa.ArrowInvalid, binascii.Error):
+    except ValueError:  # ArrowInvalid is one
         if len(values) == 1:
             return pa.nulls(1, kind), [0]
     half = len(values) // 2

@@ -8,6 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaError
 
 from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.offsets import Offsets
 from millstream.errors import RunError
 
 _LOGIN = (
@@ -106,6 +107,30 @@ def recreated(client: Client, topic: str) -> RunError:
         "the offsets of the checkpoint are those of another topic.",
         fix="Start with a new checkpoint to read the new topic.",
     )
+
+
+def no_offset(
+    client: Client, topic: str, partition: int, offset: int, known: tuple[Offsets, Offsets]
+) -> RunError:
+    """`known`: the first offsets of partitions, and their ends."""
+    begins, ends = known
+    if partition not in ends:
+        what = f"partition {partition}, and {topic} has {_listed(sorted(ends))}"
+    else:
+        what = (
+            f"offset {offset} of partition {partition}, and {topic} has {begins[partition]} to "
+            f"{ends[partition]}"
+        )
+    return RunError(
+        "MS-RUN-KAFKA-OFFSET",
+        f"{client.owner}: 'start.offsets' names {what}.",
+        fix="Correct 'start.offsets'. Partitions that it does not name start at the earliest.",
+    )
+
+
+def _listed(partitions: list[int]) -> str:
+    first, last = partitions[0], partitions[-1]
+    return f"only partition {first}" if first == last else f"partitions {first} to {last}"
 
 
 def lost(client: Client, topic: str, partition: int, start: int, first: int | None) -> RunError:

@@ -20,6 +20,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client, WaitNotice
 from millstream.connectors.kafka.failures import ClientErrors
+from millstream.connectors.kafka.librdkafka import new_client
 
 DONE = "done"  # the driver's
 _ONE_TRY = 10.0  # seconds
@@ -71,7 +72,7 @@ class Marker:
         if self._consumer is None:
             own = {"group.id": self.group, "enable.auto.commit": False}
             own["error_cb"] = self.client_errors
-            self._consumer = Consumer(self.client.config(own))
+            self._consumer = new_client(Consumer, self.client, own)
         return self._consumer
 
     @property

@@ -147,7 +147,14 @@ class RangeStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self.topic.at(partitions, start)
         found = self.topic.begins(partitions)
         if isinstance(start, dict):
-            found |= {int(name): offset for name, offset in start.items() if int(name) in found}
+            given = {int(name): offset for name, offset in start.items()}
+            ends = self.topic.written_ends(partitions)
+            for number, offset in given.items():
+                if offset > ends.get(number, -1):
+                    raise failures.no_offset(
+                        self.client, self.settings.topic, number, offset, (found, ends)
+                    )
+            found |= given
         return found
 
     def _ends(self) -> tuple[str, Offsets]:

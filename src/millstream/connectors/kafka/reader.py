@@ -15,12 +15,13 @@ from millstream.connectors.file.rejections import Flaw
 from millstream.connectors.file.values import Column
 from millstream.connectors.kafka.changes import OPS, ChangeRows, record_times
 from millstream.connectors.kafka.client import Client
-from millstream.connectors.kafka.envelopes import Envelopes
+from millstream.connectors.kafka.envelopes import Envelopes, TruncatedError
 from millstream.connectors.kafka.offsets import OffsetRange
 from millstream.connectors.kafka.settings import OP
 from millstream.connectors.kafka.upserts import Upserts
 from millstream.connectors.kafka.values import Decoder
 from millstream.connectors.work_items import CHANGE
+from millstream.errors import RunError
 
 _HEADERS = pa.map_(pa.string(), pa.binary())
 
@@ -71,7 +72,10 @@ class KafkaRecords:
         decoder = self.decoder
         is_changelog = isinstance(decoder, Envelopes | Upserts)
         if isinstance(decoder, Envelopes | Upserts):
-            found = decoder.changes(messages)
+            try:
+                found = decoder.changes(messages)
+            except TruncatedError as error:
+                raise self._truncated(messages[error.record]) from None
         else:
             found = _inserts(decoder, messages)
         named = dict(zip((each.name for each in self.columns), found.columns, strict=True))
@@ -93,8 +97,17 @@ class KafkaRecords:
         arrays = [*(named[name] for name in wanted), bad]
         return pa.RecordBatch.from_arrays(arrays, [*wanted, BAD])
 
+    def _truncated(self, message: Any) -> RunError:
+        return RunError(
+            "MS-RUN-KAFKA-TRUNCATE",
+            f"{self.client.owner}: the table was truncated at {_place(message)}. The deleted rows "
+            "are not in the record, so they cannot be retracted.",
+            fix="Empty the sink and start with a new checkpoint behind the record, or set "
+            "'on.truncate' = 'ignore' to keep the rows in results. DELETE instead of TRUNCATE is "
+            "read as changes.",
+        )
+
     def _rejection(self, message: Any, flaw: Flaw) -> Rejection:
-        where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
         value = message.value()
         if value is None:
             raw = None
@@ -102,7 +115,11 @@ class KafkaRecords:
             raw = base64.b64encode(value).decode()
         else:
             raw = value.decode("utf-8", "replace")
-        return Rejection(MALFORMED, flaw.message, raw, flaw.column, flaw.value, where)
+        return Rejection(MALFORMED, flaw.message, raw, flaw.column, flaw.value, _place(message))
+
+
+def _place(message: Any) -> str:
+    return f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
 
 
 def _inserts(decoder: Decoder, messages: Sequence[Any]) -> ChangeRows:

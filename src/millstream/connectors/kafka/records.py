@@ -17,6 +17,7 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, TopicPartition
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client, WaitNotice
 from millstream.connectors.kafka.failures import ClientErrors
+from millstream.connectors.kafka.librdkafka import new_client
 from millstream.connectors.kafka.offsets import OffsetRange
 
 _CHUNK = 20_000  # records that are decoded at once
@@ -107,7 +108,7 @@ class PartitionReader:
     def _seek(self, offset: int) -> None:
         if self._consumer is None:
             own = {**_SETTINGS, "error_cb": self._client_errors}
-            self._consumer = Consumer(self.client.config(own))
+            self._consumer = new_client(Consumer, self.client, own)
         self._consumer.assign([TopicPartition(self.topic, self.partition, offset)])
 
     def _check(self, heard_at: float, notice: WaitNotice) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from millstream.connectors.kafka.settings import without_excerpt
 from millstream.errors import PropertyError
 from millstream.plan.connectors import PATH, ConnectorStatement, Property, Role
 from millstream.sql.properties import TEXT, one_of
@@ -112,7 +113,7 @@ def check_schema(declared: ConnectorStatement) -> None:
             "'schema.registry.url' must be an http or https address without a login.",
             fix="Write it as 'https://registry:8081'; 'schema.registry.username' and "
             "'schema.registry.password.env' are the login.",
-            place=registry.value_place,
+            place=without_excerpt(registry.value_place),
         )
     login = ("schema.registry.password.env", "schema.registry.username")
     if login[0] in declared.properties and login[1] not in declared.properties:

@@ -17,7 +17,7 @@ from millstream.connectors.kafka.schema_properties import FORMATS
 from millstream.connectors.kafka.settings import name_list
 from millstream.connectors.kafka.topics import Topic
 from millstream.connectors.kafka.value_columns import OP, json_column, value_column
-from millstream.connectors.kafka.writers import HEADERS, KEY, VALUE, KafkaOpener
+from millstream.connectors.kafka.writers import HEADERS, IS_UPSERT, KEY, VALUE, KafkaOpener
 from millstream.connectors.sink import BatchId, Message
 from millstream.errors import PlanError, RunError
 from millstream.plan.nodes import SinkDef
@@ -72,6 +72,8 @@ class KafkaSink:
             self._schema.check(own, **form)
         if keys := name_list(self._sink.option("key.columns")):
             made[KEY] = _key([known[name.lower()].name for name in keys], schema)
+            if form["changes"]:
+                made[IS_UPSERT] = F.lit(form["upsert"])
         if headers:
             field = known[headers.lower()]
             _check_headers(self._sink, field.name, field.dataType)
@@ -83,7 +85,8 @@ class KafkaSink:
             self._marker = Marker(self._client, self._topic, batch.writer, DONE)
             self._check_marker(batch)
         encoders = None if self._schema is None else self._schema.encoders()
-        return KafkaOpener(self._client, self._topic, self._exactly_once, encoders)
+        keys = self._sink.option("key.columns")
+        return KafkaOpener(self._client, self._topic, self._exactly_once, encoders, keys)
 
     def _check_marker(self, batch: BatchId) -> None:
         """Rejects a batch of which nobody can say whether an earlier run has written it."""

@@ -142,6 +142,13 @@ SPEC = ConnectorSpec(
             "upserts if it is not set; a source without it has ordinary rows.",
         ),
         Property(
+            "on.truncate",
+            one_of("fail", "ignore"),
+            "With 'changelog' = 'debezium': whether TRUNCATE stops the job, because its deleted rows are not in the topic; ignore: they remain in results.",
+            _SOURCE,
+            default="fail",
+        ),
+        Property(
             "on.expired.marker",
             one_of("fail", "write"),
             "What to do if brokers have deleted the markers of written batches: fail, or write the "

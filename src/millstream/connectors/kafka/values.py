@@ -22,6 +22,7 @@ from millstream.connectors.file.values import Column
 
 NO_VALUE = "the record has no value; it is a tombstone."
 EMPTY = "the value is empty."
+_FILE_TEXT = "valid text in the file's encoding"
 _LINE_END = b"\x0b"  # instead of one where JSON has none: still malformed, and no second line
 Read = Callable[["Flaws", bytes], Iterator[pa.RecordBatch | None]]
 
@@ -57,7 +58,7 @@ class Flaws(Rejections):
     _rows: int = 0  # of earlier batches
 
     def add(self, row: int, raw: str, flaw: Flaw, offset: int | None = None) -> None:  # noqa: ARG002
-        message = flaw.message.replace("the line", "the value")
+        message = flaw.message.replace("the line", "the value").replace(_FILE_TEXT, "valid UTF-8")
         self.found[self._rows + row] = Flaw(message, flaw.column, flaw.value)
 
     def column(self, rows: int) -> pa.Array:

@@ -20,14 +20,18 @@ from millstream.connectors.file.texts import json_lines
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.failures import ClientErrors
+from millstream.connectors.kafka.last_changes import LastChanges
+from millstream.connectors.kafka.librdkafka import new_client
 from millstream.connectors.kafka.markers import Marker, waiting
 from millstream.connectors.sink import ORDER_KEY, Message, TaskId
+from millstream.errors import RunError
 
 if TYPE_CHECKING:  # needs packages that JSON does not
     from millstream.connectors.kafka.sink_schema import Encoders
 
 # Columns that Spark computes.
 KEY, VALUE, HEADERS = ORDER_KEY, "_ms_value", "_ms_headers"
+IS_UPSERT = "_ms_is_upsert"  # of changes with a key: of a log of upserts, or of Debezium
 _CHUNK = 10_000
 _TRANSACTION = 300.0  # seconds; brokers abort an older one
 _SETTINGS: dict[str, Any] = {
@@ -51,6 +55,7 @@ class KafkaOpener:
     topic: str
     exactly_once: bool
     encoders: Encoders | None = None  # None: values are text
+    keys: str = ""  # the columns of the key, for errors
 
     def open(self, task: TaskId) -> KafkaWriter:
         writer = KafkaWriter(self, task)
@@ -68,6 +73,7 @@ class KafkaWriter:
     _producer: Any = None
     _client_errors: ClientErrors = field(default_factory=ClientErrors)
     _failed: list[Any] = field(default_factory=list)
+    _upserts: LastChanges = field(default_factory=LastChanges)
 
     def begin(self) -> None:
         opener, batch = self.opener, self.task.batch
@@ -76,7 +82,7 @@ class KafkaWriter:
         if opener.exactly_once:
             own["transactional.id"] = _transactional_id(self.task)
             own["transaction.timeout.ms"] = int(_TRANSACTION * 1000)
-        self._producer = Producer(opener.client.config(own))
+        self._producer = new_client(Producer, opener.client, own)
         if not opener.exactly_once:
             return
         # Fences an older attempt, so that its marker is committed by now or never.
@@ -90,6 +96,28 @@ class KafkaWriter:
         self._rows += rows.num_rows
         if self._written:
             return
+        if IS_UPSERT not in rows.schema.names:
+            self._write(rows)
+            return
+        self._check_keys(rows.column(KEY))
+        if rows.num_rows and rows.column(IS_UPSERT)[0].as_py():
+            self._upserts.add(rows)
+        else:
+            self._write(rows)
+
+    def _check_keys(self, keys: pa.Array) -> None:
+        """Rejects a change without a key: it may be in any partition, before or after others."""
+        if keys.null_count:
+            opener = self.opener
+            raise RunError(
+                "MS-RUN-KAFKA-KEY",
+                f"{opener.client.owner}: {opener.keys}, which 'key.columns' names, is NULL in a "
+                f"result that changes. Records of {opener.topic} without a key have no order.",
+                fix=f"Remove such rows with WHERE {opener.keys} IS NOT NULL, replace NULL with "
+                f"COALESCE({opener.keys}, …), or name several columns: their key is a JSON object.",
+            )
+
+    def _write(self, rows: pa.RecordBatch) -> None:
         for first in range(0, rows.num_rows, _CHUNK):
             self._produce(list(_messages(self._encoded(rows.slice(first, _CHUNK)))))
 
@@ -108,6 +136,8 @@ class KafkaWriter:
 
     def close(self) -> Message:
         if not self._written:
+            for rows in self._upserts.take():
+                self._write(rows)
             self._finish()
         self._marker.close()
         return {"rows": self._rows}
