@@ -87,8 +87,8 @@ def _values(text: str) -> list[str]:
         password = secret.partition(":")[2]  # of a login
         # A parse error shows one of several strings in a row, and no bracket.
         found |= {secret, plain, password, secret.rstrip(")"), *re.split("[\"']+", secret)}
-    kept = [each for each in found if len(each) >= _MIN_LENGTH and not _VARIABLE.search(each)]
-    return sorted(kept, key=lambda each: (-len(each), each))
+    long = [each for each in found if len(each) >= _MIN_LENGTH and not _VARIABLE.search(each)]
+    return sorted(long, key=lambda each: (-len(each), each))
 
 
 def _stars(secret: str) -> str:
