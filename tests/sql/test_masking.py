@@ -64,8 +64,8 @@ def test_no_error_shows_a_secret(tmp_path, text: str) -> None:
     assert SECRET not in repr(caught.value)
     assert place is None or place.text in mask_text(text).splitlines()
     file = project(tmp_path, text)
-    for arguments in (["explain", file], ["explain", file, "--json"], ["run", file, "--once"]):
-        done = command(*arguments)
+    for name, *more in (("explain",), ("explain", "--json"), ("run", "--once")):
+        done = command(name, file, *more)
         assert done.exit_code == 2
         assert SECRET not in done.output
 
