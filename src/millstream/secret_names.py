@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _WORDS = (
-    r"passw|pwd|secret|token|credential|jaas|signature|authorization|user\.info"
+    r"passw|pwd|secret|token|credential|jaas|signature|authorization|user\.info|key\.pem"
     r"|(?:access|account|api|private|keystore)[._-]?key"
 )
 _NAME = rf"(?:[^=?&;/\s]*(?:{_WORDS})[^=&;/\s]*|pass|sig|sas)"

@@ -94,6 +94,7 @@ def test_the_caret_stays_below_the_property_with_the_error(tmp_path) -> None:
         ("'secret' = 'ab\ncd'", "'secret' = '**\n**'"),
         ("r'secret' = r'a b'", "r'secret' = r'***'"),
         ("'http.headers' = 'X-Api-Key: abc'", "'http.headers' = 'X-Api-Key: ***'"),
+        ("'kafka.ssl.key.pem' = 'abc'", "'kafka.ssl.key.pem' = '***'"),
         ("'secret' = '値x'", "'secret' = '**'"),
         ("'secret' /* = */ = /* ' */ 'abc'", "'secret' /* = */ = /* ' */ '***'"),
     ],
