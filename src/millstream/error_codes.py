@@ -183,6 +183,7 @@ CODES = {
     "MS-LOOKUP-TYPE": "A column of the database has a type or value that the table cannot have.",
     "MS-STATE-CATALOG": "The versions of datasets in a checkpoint cannot be read, or are others.",
     "MS-STATE-CHANGED": "The checkpoint belongs to another version of the query.",
+    "MS-STATE-CHECKPOINT": "A folder is not the checkpoint of the job that a command needs.",
     "MS-STATE-ENDED": "An earlier run with `--flush` ended the input.",
     "MS-STATE-FORMAT": "The state was written in a format that this version does not read.",
     "MS-STATE-IN-USE": "Another run uses the checkpoint.",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-_NAME = (
-    r"(?:[^=?&;/\s]*(?:passw|pwd|secret|token|credential|jaas|signature"
-    r"|(?:access|account|api|private)[_-]?key)[^=&;/\s]*|pass|sig|sas)"
+_WORDS = (
+    r"passw|pwd|secret|token|credential|jaas|signature|authorization|user\.info|key\.pem"
+    r"|(?:access|account|api|private|keystore)[._-]?key"
 )
+_NAME = rf"(?:[^=?&;/\s]*(?:{_WORDS})[^=&;/\s]*|pass|sig|sas)"
+# What makes a name that of a secret, for searches in longer texts.
+SECRET_WORD = rf"(?:{_WORDS}|(?<![A-Za-z0-9])(?:pass|sig|sas)(?![A-Za-z0-9]))"
 _SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
 # In a URL, or in PostgreSQL's other form of one: host=db password=…
 SECRET_PARAMETER = re.compile(rf"((?:^|[?&;\s]){_NAME}\s*=\s*)('[^']*'|[^&;\s]*)", re.IGNORECASE)

@@ -28,7 +28,7 @@ def out(tmp_path: Path) -> Path:
     return folder
 
 
-def checkpoint_of(out: Path, *, committed: bool) -> Path:
+def checkpoint_of(out: Path, *, committed: bool, path: str = "out") -> Path:
     """A checkpoint whose last batch is 3."""
     folder = out.parent / "checkpoint"
     for name in ("offsets", "commits"):
@@ -37,7 +37,9 @@ def checkpoint_of(out: Path, *, committed: bool) -> Path:
         (folder / f"totals/spark/offsets/{batch}").touch()
         if batch < 3 or committed:
             (folder / f"totals/spark/commits/{batch}").touch()
-    (folder / "totals/millstream.json").write_text("{}")
+    outputs = {"totals": {"sink": {"connector": "file", "path": path}}}
+    identity = {"state": {}, "output": {"outputs": outputs}}
+    (folder / "totals/millstream.json").write_text(json.dumps({"identity": identity}))
     return folder
 
 
@@ -63,6 +65,36 @@ def test_with_a_checkpoint_the_newest_batch_is_merged_if_it_is_complete(out):
     assert (code, "MS-STATE-IN-USE" in error) == (1, True)
     code, text, _ = compact(out, "--checkpoint", checkpoint)
     assert (code, text.splitlines()[-1]) == (0, f"{out}: 4 files merged into 1")
+
+
+def test_a_checkpoint_that_does_not_exist_is_rejected_and_not_created(out):
+    code, _, error = compact(out, "--checkpoint", out.parent / "typo")
+    assert (code, "MS-STATE-CHECKPOINT" in error, "typo does not exist." in error) == (1, 1, 1)
+    assert not (out.parent / "typo").exists()
+    assert len(list(out.iterdir())) == 4
+
+
+def test_a_folder_that_is_not_a_checkpoint_is_rejected_and_not_changed(out):
+    checkpoint = checkpoint_of(out, committed=True)
+    for folder in (out.parent, out, checkpoint / "totals"):
+        before = sorted(folder.rglob("*"))
+        code, _, error = compact(out, "--checkpoint", folder)
+        assert (code, "is not the checkpoint of a job." in error) == (1, True)
+        assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("path", ["other", "my/out", "/out", "nout"])
+def test_the_checkpoint_of_a_job_with_other_sinks_is_rejected(out, path):
+    checkpoint = checkpoint_of(out, committed=True, path=path)
+    code, _, error = compact(out, "--checkpoint", checkpoint)
+    assert (code, f"does not write to {out}: it writes to {path}." in error) == (1, True)
+    assert not (checkpoint / "lock").exists()
+
+
+@pytest.mark.parametrize("path", ["{}", "file://{}", "../out", "./out/"])
+def test_a_path_of_a_checkpoint_is_found_in_all_its_forms(out, path):
+    checkpoint = checkpoint_of(out, committed=True, path=path.format(out))
+    assert compact(out, "--checkpoint", checkpoint)[0] == 0
 
 
 def test_a_folder_that_cannot_be_compacted_is_rejected(out):

@@ -121,3 +121,12 @@ def test_a_master_that_cannot_be_reached_ends_the_run_before_spark_starts(tmp_pa
         "MS-RUN-MASTER",
         "the Spark master spark://127.0.0.1:1 cannot be reached (127.0.0.1:1: Connection refused).",
     ]
+
+
+@pytest.mark.slow
+def test_files_without_a_preview_are_not_reported_as_missing(shared, tmp_path):
+    sink = "CREATE SINK ids WITH ('connector' = 'file', 'path' = 'ids', 'format' = 'avro') AS\n"
+    done = command("run", project(tmp_path, f"{SOURCES}{sink}SELECT id FROM orders;\n"), "--once")
+    assert done.exit_code == 0, done.output
+    assert "2 rows in " in done.stdout
+    assert "wrote no rows" not in done.stdout

@@ -53,6 +53,7 @@ def compact(
     with reported(as_json):
         from millstream.connectors.file.compaction import Compaction
         from millstream.run.checkpoint import locked, reject_incomplete_batches
+        from millstream.run.checkpoint_sinks import require_sink
 
         if not path.is_dir():
             raise CommandError(
@@ -66,6 +67,8 @@ def compact(
                 f"{path} has CSV files, which do not say whether they begin with a header.",
                 fix="Add --header or --no-header, as in the sink's 'header' (default: true).",
             )
+        if checkpoint is not None:
+            require_sink(checkpoint, path)
         with nullcontext() if checkpoint is None else locked(checkpoint):
             if checkpoint is not None:
                 reject_incomplete_batches(checkpoint)

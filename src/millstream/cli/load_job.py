@@ -31,11 +31,12 @@ def load_job(
     from millstream.catalog.stream_tables import stream_tables
     from millstream.plan.build.job import build_job
     from millstream.plan.facts.pipeline import derive_job_facts
+    from millstream.sql.masking import mask_secrets
     from millstream.sql.text import mask_variables
 
     variables = variables_of(given)
     text = _text(file)
-    with placed_in(file), mask_variables(variables):
+    with placed_in(file), mask_secrets(text), mask_variables(variables):
         resolver = datasets or stream_tables(None)
         job = build_job(text, variables=variables, datasets=resolver)
         if engine is not None:

@@ -12,12 +12,15 @@ from rich.console import Console
 from millstream.cli import errors as fail
 from millstream.cli.formats import shown
 from millstream.cli.preview import preview
+from millstream.connectors.file.output import PREVIEWED
 from millstream.connectors.registry import open_output
 from millstream.errors import MillstreamError
 from millstream.observe.ledger_text import format_ledger
-from millstream.plan.nodes import SinkDef
+from millstream.plan.nodes import Query, SinkDef
 from millstream.plan.secrets import mask_secret
+from millstream.run.checkpoint import Checkpoint
 from millstream.run.job import JobRun, Status
+from millstream.run.ledger_store import LedgerStore
 from millstream.run.outputs import OutputLocation, output_locations, side_output_locations
 from millstream.run.query import RunningQuery
 from millstream.temporal import OutputMode
@@ -55,7 +58,7 @@ def _preview(
     table = preview(output, names, each.first_batch)
     if table is not None:
         console.print(table)
-    elif output is not None and to.path is not None:
+    elif output is not None and to.path is not None and to.format in PREVIEWED:
         print(f"{sink.name}: this run wrote no rows")
 
 
@@ -63,10 +66,11 @@ def after_failure(run: JobRun) -> Iterator[str]:
     """Describes the outcome of each query of a failed job with several queries."""
     if len(run.queries) == 1:
         return
-    written = {each.plan.name: each.ledger_store.ledger.rows_out for each in run.running}
+    written = {each.plan.name: each.ledger_store for each in run.running}
     failed = ", ".join(query.title for query in run.queries if query.name in run.failures)
     for query in run.queries:
-        rows = f"{written.get(query.name, 0):,} rows written so far"
+        ledger = (written.get(query.name) or _stored_ledger(run, query)).ledger
+        rows = f"{ledger.rows_out:,} rows written so far"
         match run.status(query):
             case Status.FAILED:
                 yield f"{query.title}: failed; {rows}. The next run continues it."
@@ -75,6 +79,12 @@ def after_failure(run: JobRun) -> Iterator[str]:
                 yield f"{query.title}: {why}; {rows}. The next run continues it."
             case Status.COMPLETED:
                 yield f"{query.title}: completed; {rows}."
+
+
+def _stored_ledger(run: JobRun, query: Query) -> LedgerStore:
+    """Returns the ledger of the runs before, for a query that this run did not start."""
+    checkpoint = Checkpoint(run.checkpoint / query.name)
+    return LedgerStore.open(query, checkpoint.ledger, checkpoint.next_batch)
 
 
 def as_data(

@@ -9,7 +9,7 @@ from millstream.plan.facts.output_groups import query_operators
 from millstream.plan.facts.union import branch_inputs
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Input, Query, Select, Source
-from millstream.plan.nodes.traversal import inputs_of, operators_of, upstream_of
+from millstream.plan.nodes.traversal import inputs_of, operators_of, upsert_source_of, upstream_of
 
 
 class OperatorNames(NamedTuple):
@@ -37,8 +37,8 @@ def names_of(root: Select | Query) -> Names:
     """Returns the names of all operators, from the sink to the sources. Names are unique.
 
     An input has the name of its source or, if it reads the results of an operator or a UNION ALL,
-    its alias. The same applies to each branch of a UNION ALL. If several inputs have the same name,
-    the alias and a number are added.
+    its alias; "current rows of" precedes the alias of a source of upserts. The same applies to each
+    branch of a UNION ALL. If several inputs have the same name, the alias and a number are added.
     """
     operators = query_operators(root) if isinstance(root, Query) else operators_of(root)
     plain = [
@@ -90,4 +90,6 @@ def _parts(side: Input) -> list[Input]:
 
 def _plain_name(side: Input) -> str:
     found = upstream_of(side.node)
+    if upsert_source_of(side.node):
+        return f"current rows of {side.alias}"
     return found.name if isinstance(found, Source) else side.alias

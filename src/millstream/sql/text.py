@@ -1,7 +1,7 @@
 """The text of a job before and after the substitution of `${name}`, and positions in it.
 
 Positions refer to the text as written. The value of a variable may be a secret, so no error shows
-it.
+it, and what an error shows of the text has stars in place of secrets.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from millstream.sql.limits import (
     describe_character,
     find_invalid_character,
 )
+from millstream.sql.masking import mask_text
 from millstream.sql.origins import Origins
 
 _VARIABLE = re.compile(r"\$\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}")
@@ -46,7 +47,7 @@ class SourceText:
     order. `origins` maps the expressions passed to Spark to this text.
     """
 
-    written: str
+    written: str = field(repr=False)
     parsed: str = field(repr=False)
     substitutions: tuple[tuple[int, int, int, int], ...] = ()
     line_starts: tuple[int, ...] = field(default=(), repr=False)
@@ -60,14 +61,15 @@ class SourceText:
         end = self.written.find("\n", start)
         end = end if end >= 0 else len(self.written)
         # Each Place copies its line, so a very long line is left out.
-        text = self.written[start:end] if end - start <= MAX_SHOWN_LINE else ""
+        text = mask_text(self.written)[start:end] if end - start <= MAX_SHOWN_LINE else ""
         return Place(line, at - start + 1, text.rstrip("\r"))
 
     def excerpt(self, span: tuple[int, int]) -> str:
         """Returns a span of the parsed text as it was written, on one line."""
         start, end = self._written_offset(span[0]), self._written_offset(span[1]) + 1
         inside = [each for each in self.substitutions if each[0] <= span[1] < each[1]]
-        text = " ".join(self.written[start : inside[0][3] if inside else end].split())
+        shown = mask_text(self.written)[start : inside[0][3] if inside else end]
+        text = " ".join(shown.split())
         return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
 
     def _written_offset(self, offset: int) -> int:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, Schema
+from deltalake import DeltaTable, Field, Schema
+from deltalake.schema import PrimitiveType
 from pyspark.sql.types import DayTimeIntervalType, StructField, StructType
 from tests.connectors.delta.sinks import sink_on, table_rows
 from tests.connectors.sink_batches import batch_id, rows_of, write
@@ -59,6 +60,19 @@ def test_a_table_that_cannot_store_the_rows_is_rejected(tmp_path, columns, cause
     assert error.code == "MS-RUN-DELTA-TABLE"
     assert cause in error.cause
     assert fix in error.fix
+
+
+def test_a_column_is_added_to_a_table_as_the_fix_says(tmp_path):
+    create(tmp_path / "t", pa.schema([("id", pa.int64())]))
+    error = rejection(tmp_path / "t")
+    assert "has no column note" in error.cause
+    assert error.fix == (
+        "Add it to the table (docs/lake-tables.md, Adding columns), or exclude note."
+    )
+    DeltaTable(tmp_path / "t").alter.add_columns([Field("note", PrimitiveType("string"))])
+    sink = sink_on(tmp_path / "t", ROWS)
+    write(sink, batch_id(0), [[rows_of([(1, "new")], ROWS)]])
+    assert table_rows(tmp_path / "t") == [(1, "new")]
 
 
 def test_times_with_and_without_a_zone_are_not_mixed(tmp_path):

@@ -110,6 +110,7 @@ BAD_VALUES = [
      "'timestamp.format' is 'epoch_millis' or 'epoch_seconds'."),
     (pa.list_(pa.int32()), '[1, "x"]', "'[1,\"x\"]' is not a LIST<ITEM: INT32>."),
     (pa.binary(), '"#"', "'#' is not a BINARY."),
+    (pa.binary(), '"ä€"', "'ä€' is not a BINARY."),
 ]  # fmt: skip
 
 

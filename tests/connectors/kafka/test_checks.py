@@ -75,6 +75,10 @@ def source(*properties: str) -> str:
             ("'changelog' = 'upsert'", "'key.columns' = 'j'"),
             "'key.columns' of a names j, which it does not have.",
         ),
+        (
+            ("'changelog' = 'upsert'", "'key.columns' = 'k, K'"),
+            "has the column k twice. Remove one.",
+        ),
         (("'key.columns' = 'k'",), "applies to 'changelog' = 'upsert'. Remove it; the key of"),
         (
             ("'changelog' = 'debezium'", "'format' = 'csv'"),
@@ -169,6 +173,28 @@ def test_changes_that_retract_rows_have_no_columns_of_their_record() -> None:
     assert "has no column for the kind of a change. Declare the column _OP STRING." in rejected(
         table + SINK
     )
+
+
+def test_a_source_of_raw_values_has_one_column_for_them() -> None:
+    sql = (
+        "CREATE SOURCE a (columns) WITH ('connector' = 'kafka', 'topic' = 't',"
+        " 'bootstrap.servers' = 'h:1', 'format' = 'raw');\n"
+        "CREATE SINK out WITH ('connector' = 'noop') AS SELECT * FROM a;"
+    )
+    error = rejected(sql.replace("columns", "a STRING, b STRING, _key STRING"))
+    assert "with 'format' = 'raw', one column is the value; there are a, b." in error
+    assert build_job(sql.replace("columns", "a STRING, _KEY STRING")).pipelines
+
+
+def test_functions_that_cannot_retract_name_a_fix_for_a_source_of_upserts() -> None:
+    error = rejected(
+        "CREATE SOURCE a (k STRING, v INT) WITH ('connector' = 'kafka', 'topic' = 't',"
+        " 'bootstrap.servers' = 'h:1', 'changelog' = 'upsert', 'key.columns' = 'k');\n"
+        "CREATE SINK out WITH ('connector' = 'noop') AS SELECT v, max(k) AS m FROM a GROUP BY v "
+        "WITH ('state.ttl' = 'forever');"
+    )
+    assert "a retracts rows, and max does not support retraction" in error
+    assert "Declare the column _OP STRING in a, so that changes are ordinary rows" in error
 
 
 def test_a_changelog_is_joined_by_joins_that_retract() -> None:

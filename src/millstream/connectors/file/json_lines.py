@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -143,7 +142,7 @@ class JsonLines:
             arrays = [
                 _as_declared(column, read[column.name].combine_chunks()) for column in self.columns
             ]
-        except (pa.ArrowInvalid, binascii.Error):
+        except ValueError:  # also ArrowInvalid; text that is not ASCII is no Base64
             return None
         return None if _has_empty_row(arrays) else arrays
 

@@ -7,7 +7,6 @@ Arrow might read differently are read here.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -122,7 +121,7 @@ def _binaries(column: Column, kind: pa.DataType) -> Convert:  # noqa: ARG001
             raise ValueMismatchError
         try:
             return base64.b64decode(value, validate=True)
-        except (binascii.Error, ValueError):
+        except ValueError:
             raise ValueMismatchError from None
 
     return convert

@@ -17,6 +17,8 @@ from millstream.connectors.file.sink_options import partition_columns
 from millstream.connectors.paths import filesystem, resolve
 from millstream.plan.nodes import SinkDef
 
+PREVIEWED = ("csv", "json", "parquet")  # the formats that `FileOutput.rows` reads
+
 
 @dataclass(frozen=True, slots=True)
 class FileOutput:
@@ -40,7 +42,7 @@ class FileOutput:
             system.delete_file(file)
 
     def rows(self, names: Sequence[str], first_batch: int) -> Iterator[list[str]]:
-        if self.form not in ("csv", "json", "parquet"):
+        if self.form not in PREVIEWED:
             return
         system, _ = filesystem(self.path)
         for file in self.files(first_batch):

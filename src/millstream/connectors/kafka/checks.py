@@ -51,6 +51,8 @@ def check_kafka(declared: ConnectorStatement, options: Options) -> Options:
     check_schema(declared)
     if declared.role is Role.SOURCE:
         _check_changelog(declared, form)
+        if form == "raw":
+            _check_raw(declared)
     start = declared.value("start", "earliest")
     for mode in ("timestamp", "offsets"):
         given = declared.properties.get(f"start.{mode}")
@@ -139,6 +141,19 @@ def _check_changelog(declared: ConnectorStatement, form: str) -> None:
             fix=f"Remove {hidden[0]}, or declare the column _OP STRING, so that changes are "
             "ordinary rows.",
             place=declared.place,
+        )
+
+
+def _check_raw(declared: ConnectorStatement) -> None:
+    hidden = {*_RECORD, *([OP.lower()] if _changelog(declared) else [])}
+    own = [name for name, _ in declared.columns if name.lower() not in hidden]
+    if len(own) != 1:
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"{declared.name}: with 'format' = 'raw', one column is the value; there are "
+            f"{', '.join(own) or 'none'}.",
+            fix="Declare one column, and system columns of the record as you need them.",
+            place=declared.properties["format"].place,
         )
 
 

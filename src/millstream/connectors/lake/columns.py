@@ -112,9 +112,11 @@ def spelling(table: TableName, name: str, known: pa.Schema) -> pa.Field:
     found = [each for each in known if each.name == name]
     found = found or [each for each in known if same(each.name, name)]
     if len(found) != 1:
+        add = f"dd it to the table (docs/lake-tables.md, Adding columns), or exclude {name}."
+        near = nearest(name, known.names) if known.names else ""
         raise table.error(
             f"the table {table.name} has no column {name}",
-            nearest(name, known.names) or f"Add it to the table, or exclude {name}.",
+            f"{near} Otherwise, a{add}" if near.startswith("Did you mean") else f"A{add}",
         )
     return found[0]
 

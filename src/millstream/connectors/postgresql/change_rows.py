@@ -16,7 +16,6 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 
-from millstream.connectors.postgresql.columns import is_readable
 from millstream.connectors.postgresql.connect import Connection
 from millstream.connectors.postgresql.copied_rows import prepare
 from millstream.connectors.postgresql.pgoutput import (
@@ -29,7 +28,11 @@ from millstream.connectors.postgresql.pgoutput import (
 from millstream.connectors.postgresql.slots import lsn_of, lsn_text, missing_old_rows, quoted
 from millstream.connectors.postgresql.source_columns import SourceColumns
 from millstream.connectors.postgresql.source_items import Item
-from millstream.connectors.postgresql.source_table import SourceTable, wrong_type
+from millstream.connectors.postgresql.source_table import (
+    SourceTable,
+    is_readable_text,
+    wrong_type,
+)
 from millstream.connectors.postgresql.target import Session, Target, UnavailableError
 from millstream.errors import RunError
 
@@ -164,7 +167,7 @@ def check_relation(
     for name, column in wanted.items():
         if column.name in types:
             base, text = known.get(types[column.name], ("", "a type that was dropped"))
-            if not is_readable(base, table.types[name]):
+            if not is_readable_text(base, table.types[name]):
                 raise wrong_type(target, name, table.types[name], base, text)
     return frozenset(missing)
 

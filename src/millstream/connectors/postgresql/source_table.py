@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from psycopg import sql
 
-from millstream.connectors.lookup.types import spark_name
+from millstream.connectors.lookup.types import family, spark_name
 from millstream.connectors.postgresql.columns import SPARK, is_readable
 from millstream.connectors.postgresql.connect import Connection
 from millstream.connectors.postgresql.describe import Column, columns_of, find_tables, split_name
@@ -92,9 +92,15 @@ def _find(
         raise target.table_error(
             f"the table {target.table} has no column {name}", nearest(name, list(columns))
         )
-    if not is_readable(column.type, declared):
+    if not is_readable_text(column.type, declared):
         raise wrong_type(target, name, declared, column.type, column.text)
     return column
+
+
+def is_readable_text(database_type: str, declared: pa.DataType) -> bool:
+    """Whether values of a type, which a source gets as text, can be read as the declared type."""
+    kind = family(declared)
+    return kind == "string" or (kind != "other" and is_readable(database_type, declared))
 
 
 def wrong_type(

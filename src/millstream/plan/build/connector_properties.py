@@ -16,6 +16,7 @@ from millstream.sql.properties import PROPERTIES, PropertyOwner, check_propertie
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
 
 _DEFAULT = "memory"  # rows from tests or Python
+_COLUMN_LISTS = ("key.columns", "partition.by")
 _WHERE = {
     CreateSource: PropertyOwner.SOURCE,
     CreateTable: PropertyOwner.TABLE,
@@ -64,6 +65,7 @@ def validate_properties(
     )
     declared = _declaration(statement, role, spec, properties)
     _reject_other_formats(declared, spec)
+    _reject_duplicate_names(declared)
     _require(declared, spec)
     options = _options(declared, spec)
     retracts = spec.retracts is not None and spec.retracts(declared)
@@ -172,6 +174,20 @@ def _reject_other_formats(declared: ConnectorStatement, spec: ConnectorSpec) -> 
                 f"{declared.noun} {declared.name} is {form.lower()}.",
                 fix=f"Remove it, or set 'format' = '{formats[0]}'.",
                 place=item.place,
+            )
+
+
+def _reject_duplicate_names(declared: ConnectorStatement) -> None:
+    """Rejects a list of columns that has a name twice."""
+    for item in (declared.properties.get(name) for name in _COLUMN_LISTS):
+        names = [name.strip().lower() for name in item.value.split(",")] if item else []
+        twice = next((name for name in names if name and names.count(name) > 1), None)
+        if item and twice:
+            raise PropertyError(
+                "MS-PROP-VALUE",
+                f"'{item.name}' has the column {twice} twice.",
+                fix="Remove one.",
+                place=item.value_place,
             )
 
 

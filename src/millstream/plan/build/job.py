@@ -27,6 +27,7 @@ from millstream.plan.nodes import Engine, Job, Pipeline, ReferenceTable, Select,
 from millstream.plan.resolve.name_checks import check_object_name, reject_reserved_names
 from millstream.plan.resolve.names import literal, quote
 from millstream.sql.limits import deep_recursion
+from millstream.sql.masking import mask_secrets
 from millstream.sql.parse import parse
 from millstream.sql.properties import PropertyOwner, check_properties
 from millstream.sql.spans import span_of
@@ -63,7 +64,7 @@ def build_job(
         connectors: The connectors that it may use; by default all that are installed.
         datasets: Resolves the names of a catalog's datasets.
     """
-    with mask_variables(variables or {}), deep_recursion(_nesting_error):
+    with mask_secrets(text), mask_variables(variables or {}), deep_recursion(_nesting_error):
         namespace = _namespace(sources or {}, tables or {}, connectors)
         namespace.datasets = datasets
         return _job(parse(text, variables), namespace)
@@ -71,7 +72,7 @@ def build_job(
 
 def read_settings(text: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
     """Returns the settings of a job without planning its queries."""
-    with mask_variables(variables or {}), deep_recursion(_nesting_error):
+    with mask_secrets(text), mask_variables(variables or {}), deep_recursion(_nesting_error):
         return dict(_settings(parse(text, variables)))
 
 

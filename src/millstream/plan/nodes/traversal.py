@@ -16,6 +16,7 @@ from millstream.plan.nodes import (
     Select,
     Source,
     TableJoin,
+    TopN,
     UnionAll,
 )
 
@@ -90,6 +91,14 @@ def upstream_of(node: Node) -> Source | UnionAll | Operator:
     while isinstance(node, Select | TableJoin):
         node = step_input(node)
     return node
+
+
+def upsert_source_of(node: Node) -> Source | None:
+    """Returns the source of upserts whose current rows are the rows of a node, or None
+    (`build/upsert_source.py`)."""
+    latest = upstream_of(node)
+    read = upstream_of(latest.input.node) if isinstance(latest, TopN) else None
+    return read if isinstance(read, Source) and read.upsert_key else None
 
 
 def step_input(node: Select | TableJoin) -> Node:

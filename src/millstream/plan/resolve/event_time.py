@@ -8,7 +8,7 @@ from millstream.errors import Place, PlanError
 from millstream.plan.kinds import kind_of
 from millstream.plan.kinds.base import NoEventTime, TimeFix
 from millstream.plan.nodes import Join, Select, Source, UnionAll
-from millstream.plan.nodes.traversal import can_retract, upstream_of
+from millstream.plan.nodes.traversal import can_retract, upsert_source_of, upstream_of
 from millstream.plan.resolve.names import query_phrase
 from millstream.sql.statements import Property
 from millstream.temporal import LateAction, LatePolicy
@@ -75,7 +75,7 @@ def _fix(fix: TimeFix, name: str) -> str:
 
 def retraction_fix(node: Source | Select, name: str) -> str:
     """Returns a fix for a stream that must not retract rows."""
-    below = upstream_of(node)
+    below = upsert_source_of(node) or upstream_of(node)
     if isinstance(below, Source):
         return f"Declare the column _OP STRING in {below.name}, so that changes are ordinary rows"
     if not isinstance(below, UnionAll) and not kind_of(below).has_change_key:
