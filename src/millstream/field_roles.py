@@ -37,10 +37,17 @@ class OptionNames:
     names: tuple[str, ...]
 
 
+class Presence(StrEnum):
+    """When a field is part of what depends on it."""
+
+    IF_SET = "if set"  # not if it is None: the field was added later, and state without it is valid
+
+
 _T = TypeVar("_T")
 State = Annotated[_T, Role.STATE]
 OutputOnly = Annotated[_T, Role.OUTPUT]
 Neither = Annotated[_T, Role.NEITHER]
+StateIfSet = Annotated[_T, Role.STATE, Presence.IF_SET]
 
 Micros = Annotated[int, ValueForm.DURATION]
 SqlType = Annotated[str, ValueForm.TYPE]

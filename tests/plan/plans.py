@@ -260,6 +260,9 @@ def _sessions(join: SessionJoin) -> Iterator[str]:
     lateness = f", lateness {format_span(join.lateness)}" if join.lateness else ""
     yield f"{join.how} session join, gap {format_span(join.gap)}, emit {join.emit}{lateness}"
     yield from (f"  key {key.left} = {key.right}" for key in join.keys)
+    if join.across_sql:
+        yield f"  across {_predicate(join.across)}"
+        yield f"  across sql {join.across_sql}"
     yield from _policies(join)
     yield from (f"  {line}" for line in _side("left", join.left))
     yield from (f"  {line}" for line in _side("right", join.right))

@@ -270,3 +270,23 @@ def test_no_secret_is_part_of_an_identity() -> None:
     text = json.dumps(query_identity(Query((build_job(sql).pipelines[0],))))
     assert "hunter2" not in text
     assert "s3://***@bucket/out" in text
+
+
+def test_a_session_join_without_predicates_has_none_in_its_identity() -> None:
+    start = SQL[: SQL.index("CREATE SINK")]
+    sql = (
+        f"{start} CREATE SINK out WITH ('connector' = 'console') AS "
+        "SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id {} "
+        "WINDOW SESSION(INTERVAL 5 MINUTES)"
+    )
+    (plain, one) = (
+        query_identity(Query((build_job(sql.format(text)).pipelines[0],)))["state"]["operators"][0]
+        for text in ("", "AND o.total > length(s.carrier)")
+    )
+    assert not {"across", "across_sql"} & plain.keys()
+    assert {"across", "across_sql"} <= one.keys()
+    before = sql.format("AND o.t < s.t")
+    assert changed(before, "o.t < s.t", "o.t > s.t") == [
+        "session join across op: < -> >",
+        "session join across sql: `o`.`t` < `s`.`t` -> `o`.`t` > `s`.`t`",
+    ]

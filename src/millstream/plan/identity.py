@@ -22,7 +22,7 @@ from enum import Enum
 from functools import cache
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
-from millstream.field_roles import OptionNames, Role, ValueForm
+from millstream.field_roles import OptionNames, Presence, Role, ValueForm
 from millstream.plan import nodes
 from millstream.plan.build.query_groups import choose_query_engine
 from millstream.plan.expressions import Expression
@@ -47,6 +47,7 @@ class FieldDeclaration(NamedTuple):
     role: Role | None
     form: ValueForm | None
     only: tuple[str, ...] | None
+    if_set: bool = False  # omitted if it is None
 
     @property
     def key(self) -> str:
@@ -67,7 +68,9 @@ def _declaration(name: str, hint: Any) -> FieldDeclaration:
         return next((mark for mark in marks if isinstance(mark, kind)), None)
 
     only = first(OptionNames)
-    return FieldDeclaration(name, first(Role), first(ValueForm), only.names if only else None)
+    names = only.names if only else None
+    if_set = first(Presence) is Presence.IF_SET
+    return FieldDeclaration(name, first(Role), first(ValueForm), names, if_set)
 
 
 def _marks(hint: Any) -> list[Any]:
@@ -235,6 +238,8 @@ def describe_fields(value: Any, role: Role) -> Document:
     found: Document = {}
     for each in field_declarations(cast("type", type(value))):
         field_value, own = getattr(value, each.name), each.role or Role.STATE
+        if each.if_set and field_value is None:
+            continue
         if each.only is not None:
             field_value = {
                 name: mask_secret(name, text) for name, text in field_value if name in each.only

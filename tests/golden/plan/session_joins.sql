@@ -279,11 +279,44 @@ SELECT v.order_id FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.or
 
 -- a predicate of one side of a left join
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id AND s.weight > 4 WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-WINDOW at line 1, column 86: ON of the LEFT JOIN of sessions has a predicate that is not a key, and whole sessions match. Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
+--> select
+-->   o.order_id AS order_id : STRING
+-->   left session join, gap 10m, emit final
+-->     key o.order_id = s.order_id
+-->     across s.weight > 4: boolean
+-->     across sql s.weight > 4
+-->     left o, time event_time, used order_id
+-->     right s, time event_time, used weight
 
 -- a predicate of both sides of a semi join
 SELECT o.order_id FROM orders o LEFT SEMI JOIN shipments s ON o.order_id = s.order_id AND s.weight > o.total WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-WINDOW at line 1, column 91: ON of the SEMI JOIN of sessions has a predicate that is not a key, and whole sessions match. Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
+--> select
+-->   o.order_id AS order_id : STRING
+-->   semi session join, gap 10m, emit final
+-->     key o.order_id = s.order_id
+-->     across [o.total < s.weight]
+-->     across sql s.weight > o.total
+-->     left o, time event_time, used order_id, total
+-->     right s, time event_time, used weight
+
+-- predicates of a left join that is emitted immediately
+SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id AND s.weight > 4 WINDOW SESSION(GAP INTERVAL '10' MINUTES) EMIT CHANGES
+--> MS-PLAN-WINDOW at line 1, column 86: ON of the LEFT JOIN of sessions has a predicate that is not a key, and with EMIT CHANGES whole sessions match. Write EMIT FINAL, or filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
+
+-- a predicate of both sides that the kernel does not compute
+SELECT o.order_id FROM orders o FULL JOIN shipments s ON o.order_id = s.order_id AND contains(s.carrier, o.customer_id) WINDOW SESSION(GAP INTERVAL '10' MINUTES)
+--> MS-PLAN-PREDICATE at line 1, column 86: ON of the FULL JOIN has contains(s.carrier, o.customer_id): the columnar engine does not compute it for pairs of rows. The native engine cannot run the query either: Spark has no join of sessions. Compute each side's part of it in a CREATE STREAM, or write it with comparisons, + - * / %, CASE, LIKE, IN, IS NULL and casts to integers or DOUBLE.
+
+-- a function of one side
+SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s ON o.order_id = s.order_id AND contains(s.carrier, 'U') WINDOW SESSION(GAP INTERVAL '10' MINUTES)
+--> select
+-->   o.order_id AS order_id : STRING
+-->   anti session join, gap 10m, emit final
+-->     key o.order_id = s.order_id
+-->     across contains(s.carrier, 'U'): boolean
+-->     across sql contains(s.carrier, 'U')
+-->     left o, time event_time, used order_id
+-->     right s, time event_time, used carrier
 
 -- no key
 SELECT o.order_id FROM orders o JOIN shipments s ON s.weight > o.total WINDOW SESSION(GAP INTERVAL '10' MINUTES)

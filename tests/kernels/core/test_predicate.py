@@ -10,7 +10,7 @@ from tests.kernels import strategies
 from tests.kernels.interval_join.oracle import Row
 
 from millstream.errors import RunError
-from millstream.kernels.core.predicate import columns_of, evaluate
+from millstream.kernels.core.predicate import columns_by_side, columns_of, evaluate
 from millstream.scalars import (
     Arithmetic,
     ArithmeticOperator,
@@ -160,3 +160,11 @@ def test_like_reads_the_pattern_of_each_row() -> None:
     frame = pl.DataFrame({"s": ["a"], "p": ["a\\"]})
     with pytest.raises(RunError, match="MS-RUN-VALUE: the pattern"):
         evaluate(node, frame.get_column, 1)
+
+
+def test_columns_are_of_the_side_that_they_are_read_from() -> None:
+    compared = Compare("l_x", "<", "r_x")
+    reads: Predicate = Compare(Operand("r_y", 1, BIGINT), ">", Operand("l_x", 0, BIGINT))
+    predicate = Logic("or", (compared, IsNull(Operand("r_y", 1, BIGINT)), reads))
+    assert columns_by_side(predicate) == (("l_x",), ("r_x", "r_y"))
+    assert columns_by_side(None) == ((), ())

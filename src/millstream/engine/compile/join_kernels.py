@@ -85,8 +85,14 @@ def _temporal(node: TemporalJoin, _: PackedSides, types: Types, common: dict[str
     return TemporalJoinKernel(spec, types)
 
 
-def _session(node: SessionJoin, _: PackedSides, types: Types, common: dict[str, Any]) -> Kernel:
-    spec = SessionJoinSpec(**common, gap=node.gap, emit=node.emit, lateness=node.lateness)
+def _session(node: SessionJoin, sides: PackedSides, types: Types, common: dict[str, Any]) -> Kernel:
+    spec = SessionJoinSpec(
+        **common,
+        gap=node.gap,
+        emit=node.emit,
+        lateness=node.lateness,
+        pair_predicate=sides.across,
+    )
     return SessionJoinKernel(spec, types)
 
 

@@ -66,6 +66,24 @@ def columns_of(predicate: Predicate | None) -> Iterator[str]:
                 yield from columns_of(term)
 
 
+def columns_by_side(predicate: Predicate | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the columns of each side that a predicate reads."""
+    sides: tuple[dict[str, None], dict[str, None]] = ({}, {})
+
+    def read(node: str | Scalar, side: int) -> None:
+        if isinstance(node, str):
+            sides[side][node] = None
+        elif isinstance(node, Operand):
+            sides[node.side][node.value] = None
+        else:  # the names of a comparison are of the left and the right side
+            for number, term in enumerate(terms_of(node)):
+                read(term, number)
+
+    if predicate is not None:
+        read(predicate, 0)
+    return tuple(sides[0]), tuple(sides[1])
+
+
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
     column: Callable[[str], pl.Series]

@@ -148,6 +148,7 @@ class SessionJoinSpec:
     right_columns: tuple[str, ...]
     emit: Emit = Emit.FINAL
     lateness: int = 0
+    pair_predicate: Predicate | None = None  # only with FINAL
     key_is_hash: bool = False
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()

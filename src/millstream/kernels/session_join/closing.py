@@ -105,11 +105,15 @@ class Closing:
         return ids[~self._sides[number].sessions.flags(self._pairs[number])[ids]]
 
     def _to_remove(self, number: int, to_emit: Ints) -> Ints:
-        """Returns closed sessions that no open session overlaps."""
-        ids = self._ids[number]
+        """Returns sessions that are not needed any more."""
         if number == 0 and self._spec.how.left_only:
             # Its rows were emitted or never will be: it waits only for its first match.
             return self._sides[0].sessions.unique_ids(self._unmatched(0), to_emit)
+        return self._final(number)
+
+    def _final(self, number: int) -> Ints:
+        """Returns closed sessions that no open session overlaps."""
+        ids = self._ids[number]
         own_rows, closed = self._pairs[number], self._closed[number]
         sessions = self._sides[number].sessions
         stays = sessions.flags(own_rows[~self._closed[1 - number]])

@@ -21,6 +21,7 @@ import polars as pl
 
 from millstream.kernels.core.kernel import HASH, TIME, State, StepResult, WatermarkAdvance
 from millstream.kernels.core.key_index import Ints
+from millstream.kernels.core.predicate import columns_by_side
 from millstream.kernels.core.specs import SessionJoinSpec
 from millstream.kernels.interval_join.kernel import COUNTS
 from millstream.kernels.session_join.classify import ClassifiedRows, Classifier
@@ -28,6 +29,7 @@ from millstream.kernels.session_join.closing import Closing
 from millstream.kernels.session_join.early_close import choose_sessions, excess_rows
 from millstream.kernels.session_join.early_output import emit_new_pairs
 from millstream.kernels.session_join.output import Output, Windows
+from millstream.kernels.session_join.predicate_closing import PredicateClosing
 from millstream.kernels.session_join.semi_anti import close_semi_anti, drop_matched_left
 from millstream.kernels.session_join.session_rows import SideRows
 from millstream.kernels.session_join.sessions import Sessions
@@ -57,12 +59,15 @@ class SessionJoin:
         self._types = dict(types)
         self._settings = settings
         at_once = spec.emit is Emit.CHANGES or spec.how is JoinType.ANTI
-        self._once = spec.how.left_only and at_once
+        self._once = spec.how.left_only and at_once and spec.pair_predicate is None
+        read = columns_by_side(spec.pair_predicate)
         keys = (spec.left_keys, spec.right_keys)
         self._keys = ((), ()) if spec.key_is_hash else keys
         self._columns = (
-            _columns_to_store(*spec.left_columns, *keys[0]),
-            _columns_to_store(*(() if spec.how.left_only else spec.right_columns), *keys[1]),
+            _columns_to_store(*spec.left_columns, *keys[0], *read[0]),
+            _columns_to_store(
+                *(() if spec.how.left_only else spec.right_columns), *keys[1], *read[1]
+            ),
         )
 
     def step(
@@ -97,14 +102,24 @@ class SessionJoin:
         return out.result
 
     def _sides(self, buffer: SessionJoinState) -> tuple[Side, Side]:
-        how = self.spec.how
+        how, has_predicate = self.spec.how, self.spec.pair_predicate is not None
 
         def side(number: int, preserved: bool, stores_rows: bool) -> Side:
             rows = SideRows(buffer, number, self._keys[number], self.spec.gap)
             sessions = Sessions(buffer, number)
-            return Side(number, _SIDES[number], sessions, rows, preserved, stores_rows)
+            emits_once = preserved or (how.left_only and number == 0)
+            return Side(
+                number,
+                _SIDES[number],
+                sessions,
+                rows,
+                preserved,
+                stores_rows,
+                tracks_matches=has_predicate and emits_once,
+            )
 
-        return side(0, how.preserves_left, True), side(1, how.preserves_right, not how.left_only)
+        stores_right = has_predicate or not how.left_only
+        return side(0, how.preserves_left, True), side(1, how.preserves_right, stores_right)
 
     def _process_input(self, side: Side, frame: pl.DataFrame, before: int, out: Output) -> None:
         spec, counts = self.spec, out.counts
@@ -144,6 +159,8 @@ class SessionJoin:
     ) -> tuple[int, int]:
         if self._once:
             return close_semi_anti(*sides, ids, out)
+        if self.spec.pair_predicate is not None:
+            return PredicateClosing(self.spec, sides, ids, until).run(out)
         return Closing(self.spec, sides, ids, until).run(out)
 
     def _evict(

@@ -58,6 +58,18 @@ class Output:
             start, end = windows.start[some.pair], windows.end[some.pair]
             self._put(combined, _repeated(Windows(start, end), some.sizes))
 
+    def row_pairs(self, left: pl.DataFrame, right: pl.DataFrame, windows: Windows) -> None:
+        """Emits pairs of rows."""
+        self.counts["matches"] += left.height
+        if left.height:
+            self._put(left.hstack(right.get_columns()), windows)
+
+    def matched_rows(self, rows: pl.DataFrame, windows: Windows) -> None:
+        """Emits left rows that matched."""
+        self.counts["matches"] += rows.height
+        if rows.height:
+            self._put(rows, windows)
+
     def left_rows(self, left: RowsBySession, windows: Windows) -> None:
         """Emits rows of left sessions that matched; `windows` are those of the sessions."""
         self.counts["matches"] += left.frame.height

@@ -6,17 +6,22 @@ rows are found by key and time: those of a session are all from its start to its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from millstream.kernels.core.frames import FEW_ROWS, stack, stack_rechunked, take
+from millstream.kernels.core.frames import FEW_ROWS, stack, stack_rechunked, take, with_columns
 from millstream.kernels.core.kernel import TIME
 from millstream.kernels.core.key_index import Bools, Ints, Pairs
 from millstream.kernels.session_join.search import Needles, expand
-from millstream.kernels.session_join.state import MATCH_START, ROW_COUNT, SessionJoinState
+from millstream.kernels.session_join.state import (
+    HAS_MATCH,
+    MATCH_START,
+    ROW_COUNT,
+    SessionJoinState,
+)
 from millstream.kernels.state.keyed_table import Table
 from millstream.kernels.state.manifest import Segment
 from millstream.kernels.state.time_search import RowSet
@@ -102,6 +107,20 @@ class SessionRows:
         """Returns how many rows the sessions have for which `which` is true."""
         return sum(int(np.count_nonzero(which[part.sessions_found])) for part in self._parts)
 
+    def split(self, which: Bools, flags: Bools) -> Iterator[tuple[Segment | None, Ints]]:
+        """Yields segments (None: new rows) and the numbers of flagged rows; `flags` are in the
+        order of `take`."""
+        parts = [part.filter(which) for part in self._parts]
+        sessions_found = np.concatenate([part.sessions_found for part in parts])
+        by_part = np.zeros(flags.size, np.bool_)
+        by_part[np.argsort(sessions_found, kind="stable")] = flags
+        start = 0
+        for part in parts:
+            some = by_part[start : start + part.numbers.size]
+            start += part.numbers.size
+            if some.any():
+                yield part.segment, part.numbers[some]
+
     def remove(self, which: Bools) -> int:
         """Removes stored rows of sessions for which `which` is true; returns how many."""
         removed = 0
@@ -121,6 +140,7 @@ class SideRows:
         self._keys, self._gap = keys, gap
         self._session_keys = state.keys
         self.new: NewRows | None = None
+        self._flagged: list[pl.DataFrame] = []  # stored rows with new flags
 
     def of(self, sessions: pl.DataFrame, new: Pairs) -> SessionRows:
         """Returns the stored rows of sessions, and their new ones in ranges of places."""
@@ -147,6 +167,25 @@ class SideRows:
             if sessions_found.size:
                 parts.append(_RowSelection(segment, rows.frame, owners[sessions_found], numbers))
         return parts
+
+    def set_has_match(self, segment: Segment | None, numbers: Ints) -> None:
+        """Flags rows: stored ones are replaced when this step's rows are stored."""
+        if segment is not None:
+            rows = take(self._table.rows(segment).frame, numbers)
+            has_match = pl.Series(HAS_MATCH, np.ones(numbers.size, np.bool_))
+            self._flagged.append(with_columns(rows, has_match))
+            self._table.remove_rows(segment, numbers)
+        elif self.new is not None:
+            flags = self.new.frame[HAS_MATCH].to_numpy().copy()
+            flags[numbers] = True
+            frame = with_columns(self.new.frame, pl.Series(HAS_MATCH, flags))
+            self.new = self.new._replace(frame=frame)
+
+    def keep_flagged(self, live_from: int) -> None:
+        """Stores the rows that replace those with new flags."""
+        if self._flagged:
+            flagged = stack_rechunked(self._flagged)
+            self._table.append(flagged, min(live_from, self._table.earliest))
 
     def keep(self, at: Ints, sizes: Ints, live_from: int) -> None:
         """Stores new rows in these ranges of places."""

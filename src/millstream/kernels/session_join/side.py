@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from millstream.kernels.core.frames import take
+from millstream.kernels.core.frames import take, with_columns
 from millstream.kernels.core.kernel import TIME
 from millstream.kernels.core.key_index import Bools, Ints
 from millstream.kernels.session_join.merge import merge
@@ -21,7 +21,7 @@ from millstream.kernels.session_join.session_rows import (
     SideRows,
 )
 from millstream.kernels.session_join.sessions import FIRST_NEW_ROW, NEW_ROW_COUNT, Sessions
-from millstream.kernels.session_join.state import START
+from millstream.kernels.session_join.state import HAS_MATCH, START
 
 
 @dataclass(slots=True)
@@ -34,6 +34,7 @@ class Side:
     rows: SideRows
     preserved: bool  # unmatched rows are emitted
     stores_rows: bool  # False if only the existence of rows matters
+    tracks_matches: bool  # rows have a flag whether they have matched
     is_matched: Bools = field(init=False)  # sessions whose rows are finished and need not be stored
 
     def __post_init__(self) -> None:
@@ -41,6 +42,9 @@ class Side:
 
     def add_rows(self, new: NewRows, fragments: pl.DataFrame, open_from: int) -> None:
         """Adds new rows, and the chains that they form."""
+        if self.tracks_matches:
+            has_match = pl.Series(HAS_MATCH, np.zeros(new.frame.height, np.bool_))
+            new = new._replace(frame=with_columns(new.frame, has_match))
         self.rows.new = new
         merge(self.sessions, fragments, open_from)
         self.is_matched = np.zeros(self.sessions.count, np.bool_)
@@ -69,6 +73,7 @@ class Side:
             self.rows.keep(
                 retained[FIRST_NEW_ROW].to_numpy(), retained[NEW_ROW_COUNT].to_numpy(), live_from
             )
+        self.rows.keep_flagged(live_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,11 @@ class SelectedRows:
         frame, ranges = self.found.take(columns, which)
         places = np.searchsorted(self.ids, ids)
         return RowsBySession(frame, Ranges(ranges.starts[places], ranges.sizes[places]))
+
+    def set_has_match(self, ids: Ints, flags: Bools, rows: SideRows) -> None:
+        """Flags some of the rows that `take` returned for these sessions."""
+        for segment, numbers in self.found.split(self._flags(ids), flags):
+            rows.set_has_match(segment, numbers)
 
     def remove(self, ids: Ints) -> int:
         """Removes stored rows of these sessions; returns how many."""

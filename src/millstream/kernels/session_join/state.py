@@ -15,6 +15,7 @@ from millstream.kernels.state.keyed_table import Tables, TableSpec
 
 START = INHERITED_START  # the time of a session's first row, and its window's start
 MATCH_START = "_lo"  # the same, but at least the start of time that is still open
+HAS_MATCH = "_has_match"  # in rows, if a predicate decides: whether the row has matched
 ROW_COUNT = "_n"  # how many of a session's rows are in state, at most
 
 

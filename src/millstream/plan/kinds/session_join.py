@@ -5,6 +5,7 @@ from __future__ import annotations
 from millstream.plan.document import Description, data, fact, text
 from millstream.plan.document.formats import lateness_fact
 from millstream.plan.kinds.base import (
+    Matching,
     NoEventTime,
     OperatorFacts,
     StateFacts,
@@ -12,7 +13,7 @@ from millstream.plan.kinds.base import (
     TimeFix,
 )
 from millstream.plan.kinds.operator_properties import WINDOW_JOIN
-from millstream.plan.kinds.stream_joins import describe_join, names_of
+from millstream.plan.kinds.stream_joins import columnar_limitation, describe_join, names_of
 from millstream.plan.kinds.stream_names import stream_name
 from millstream.plan.nodes import JoinKind, SessionJoin
 from millstream.temporal import Emit, Window, WindowKind, format_span
@@ -46,6 +47,8 @@ def _emits(join: SessionJoin, names: tuple[str, str]) -> tuple[str, ...]:
     for is_preserved, name in zip(preserved, names, strict=True):
         if is_preserved:
             end = f"the end of its session{more}"
+            if join.across_sql:
+                end = f"the end of its session and of all that overlap it{more}"
             emits.append(f"an unmatched row of {name} when the watermark passes {end}")
     return tuple(emits)
 
@@ -59,7 +62,15 @@ def _describe(join: SessionJoin, facts: OperatorFacts) -> Description:
         fact("emit", str(join.emit), "emit", str(join.emit)),
         data("retracts", join.retracts),
     )
-    return describe_join("Session join", join, facts, own)
+    predicate = fact(
+        "predicates",
+        [str(join.across_sql)] if join.across_sql else [],
+        "on pairs",
+        *([f"{join.across_sql} (evaluated by the join)"] if join.across_sql else []),
+    )
+    return describe_join(
+        "Session join", join, facts, own, predicates=(predicate,) if join.across_sql else ()
+    )
 
 
 def _missing_time(join: SessionJoin) -> NoEventTime | None:
@@ -76,6 +87,8 @@ KIND = StreamJoinKind[SessionJoin](
     summary=lambda join: f"{join.how} join of sessions of {' and '.join(names_of(join))}",
     # A row just at the end of a session would still extend it.
     watermark_delay=lambda join, _: join.lateness + 1,
+    columnar_limitation=columnar_limitation,
+    unsupported_part=lambda join: join.unsupported,
     native_limitation=lambda _: "Spark has no join of sessions",
     emit=lambda join: join.emit,
     window=lambda join: Window(WindowKind.SESSION, join.gap, join.gap),
@@ -84,4 +97,5 @@ KIND = StreamJoinKind[SessionJoin](
     type=JoinKind.WINDOW,
     properties=lambda _: WINDOW_JOIN,
     emits_window=True,
+    matching=lambda join: Matching(across=join.across, across_sql=join.across_sql),
 )

@@ -15,7 +15,7 @@ from millstream.plan.document.formats import (
 )
 from millstream.plan.kinds.base import Matching, OperatorFacts
 from millstream.plan.kinds.stream_names import input_name, stream_name, with_alias
-from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, TemporalJoin
+from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, SessionJoin, TemporalJoin
 from millstream.values import JoinType
 
 
@@ -102,7 +102,7 @@ def predicate_facts(join: BoundedJoin | RegularJoin) -> tuple[Fact, ...]:
     return shown, data("only_spark", join.only_spark)
 
 
-def columnar_limitation(join: BoundedJoin | RegularJoin) -> str:
+def columnar_limitation(join: BoundedJoin | RegularJoin | SessionJoin) -> str:
     if join.unsupported is None or join.how is JoinType.INNER:
         return ""
     part = join.unsupported

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from millstream.errors import Place
-from millstream.field_roles import Micros, Neither, OutputOnly, State
+from millstream.field_roles import Micros, Neither, OutputOnly, State, StateIfSet
 from millstream.plan.nodes.streams import Input
 from millstream.plan.nodes.tables import ReferenceTable
 from millstream.plan.nodes.values import Key, TableKey, UnsupportedPart
@@ -110,8 +110,10 @@ class SessionJoin:
     Sessions are built per side and key, with the same gap; two sessions overlap if their intervals
     [first, last + gap] do. Sessions only grow, so overlapping ones stay so. FINAL emits pairs once
     both sessions are closed, CHANGES as soon as their sessions overlap. Rows of a session without
-    match are emitted once it is closed. The output also has window columns, from the first row of
-    both sessions to the end of both; with CHANGES, as far as they are known.
+    match are emitted once it is closed; if predicates decide which rows match, an unmatched row is
+    emitted once all sessions that overlap its own are closed, too. The output also has window
+    columns, from the first row of both sessions to the end of both; with CHANGES, as far as they
+    are known.
     """
 
     left: State[Input]
@@ -121,6 +123,10 @@ class SessionJoin:
     gap: State[Micros]
     emit: State[Emit] = Emit.FINAL
     lateness: State[Micros] = 0  # how long after its end a session is closed
+    # predicates of ON that decide which rows of overlapping sessions match; only with FINAL
+    across: StateIfSet[PredicateOf[Expression] | None] = None
+    across_sql: StateIfSet[Expression | None] = None
+    unsupported: Neither[UnsupportedPart | None] = field(default=None, compare=False)
     late: OutputOnly[LatePolicy] = LatePolicy()
     limit: OutputOnly[StateLimit] = StateLimit()
     place: Neither[Place | None] = field(default=None, compare=False)

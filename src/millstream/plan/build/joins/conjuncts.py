@@ -110,7 +110,7 @@ def classify_conjuncts(
             found.key_reads |= expressions.columns_read(term)
             found.key_origins |= expressions.relations_read(term)
         else:
-            _add_pair_predicate(term, expression, expressions, found)
+            add_pair_predicate(term, expression, expressions, found)
     return found
 
 
@@ -118,7 +118,7 @@ def add_bounds_of_other_times(found: Conjuncts, number: int, expressions: Expres
     """Adds bounds of other event times than the join's as predicates of pairs."""
     for term, numbers in found.bound_terms:
         if numbers != {number}:
-            _add_pair_predicate(term, read_predicate(term, expressions), expressions, found)
+            add_pair_predicate(term, read_predicate(term, expressions), expressions, found)
 
 
 def read_predicate(term: exp.Expr, expressions: ExpressionReader) -> Expression:
@@ -140,7 +140,7 @@ def read_filters(
     return tuple(filters)
 
 
-def _add_pair_predicate(
+def add_pair_predicate(
     term: exp.Expr, expression: Expression, expressions: ExpressionReader, found: Conjuncts
 ) -> None:
     found.across_terms.append(expression)

@@ -1,7 +1,8 @@
 """Plans session joins: rows with equal keys whose session windows overlap.
 
-The sessions of a side contain all its rows with the key. So other predicates than keys filter pairs
-and do not affect which sessions match.
+The sessions of a side contain all its rows with the key. So other predicates than keys decide which
+rows of overlapping sessions match, and do not affect which sessions overlap. In an inner join, they
+filter the pairs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.joins.conjuncts import read_filters
+from millstream.plan.build.joins.conjuncts import (
+    Conjuncts,
+    add_pair_predicate,
+    read_filters,
+    read_predicate,
+)
 from millstream.plan.build.joins.event_times import WINDOW, EventTimes
 from millstream.plan.build.joins.interval import reject_missing_key, require_right_time
 from millstream.plan.build.joins.join_windows import (
@@ -30,6 +36,7 @@ from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, Column,
 from millstream.plan.reject import not_supported, place_of
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import SharedColumn
+from millstream.scalars import Operand, ScalarType
 from millstream.temporal import Emit, Window, WindowKind
 from millstream.values import JoinType
 
@@ -59,14 +66,11 @@ def plan_session_join(left: LeftInput, windows: JoinWindows, options: JoinOption
         elif not (isinstance(term, exp.Boolean) and term.this):
             others.append(term)
     reject_missing_key(tuple(keys), left, options)
+    matching = Conjuncts()
     if others and not inner:
-        raise PlanError(
-            "MS-PLAN-WINDOW",
-            f"ON of the {how.upper()} JOIN of sessions has a predicate that is not a key, and "
-            "whole sessions match.",
-            fix="Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …",
-            place=place_of(others[0], left.text, options.place),
-        )
+        _require_final(others[0], left, options)
+        for term in others:
+            _add_predicate(term, on, matching)
     filters, above = (others, on) if inner else (options.filters, ExpressionReader(scope))
     join = SessionJoin(
         left=Input(left.alias, left.node, left.use_time(number), 0, ()),
@@ -76,6 +80,9 @@ def plan_session_join(left: LeftInput, windows: JoinWindows, options: JoinOption
         gap=gap,
         emit=options.emit,
         lateness=resolve_lateness(options.properties),
+        across=matching.predicate,
+        across_sql=matching.across_sql,
+        unsupported=matching.unsupported,
         late=resolve_window_late_policy(options),
         limit=options.limit,
         place=options.place,
@@ -84,13 +91,36 @@ def plan_session_join(left: LeftInput, windows: JoinWindows, options: JoinOption
         join=join,
         scope=scope,
         where=read_filters(filters, above),
-        reads=frozenset(read for term in filters for read in above.columns_read(term)),
+        reads=frozenset(read for term in filters for read in above.columns_read(term))
+        | matching.reads,
         times=_times(options.emit),
         time_order=(WINDOW,),
         keys=tuple(keys),
         key_reads=frozenset(key_reads),
         below=left.join_result,
     )
+
+
+def _add_predicate(term: exp.Expr, on: ExpressionReader, found: Conjuncts) -> None:
+    """Adds a predicate of pairs; Spark computes one over one side for each row of the side."""
+    expression, sides = read_predicate(term, on), on.inputs_read(term)
+    if len(sides) != 1 or not on.is_deterministic(term):
+        add_pair_predicate(term, expression, on, found)
+        return
+    found.across.append(Operand(expression, next(iter(sides)), ScalarType.BOOLEAN))
+    found.across_terms.append(expression)
+    found.reads |= on.columns_read(term)
+
+
+def _require_final(term: exp.Expr, left: LeftInput, options: JoinOptions) -> None:
+    if options.emit is Emit.CHANGES:
+        raise PlanError(
+            "MS-PLAN-WINDOW",
+            f"ON of the {options.how.upper()} JOIN of sessions has a predicate that is not a key, "
+            "and with EMIT CHANGES whole sessions match.",
+            fix="Write EMIT FINAL, or filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …",
+            place=place_of(term, left.text, options.place),
+        )
 
 
 def _times(emit: Emit) -> EventTimes:
