@@ -144,8 +144,8 @@ SPEC = ConnectorSpec(
         Property(
             "on.truncate",
             one_of("fail", "ignore"),
-            "With 'changelog' = 'debezium': fail: TRUNCATE stops the job, because the topic does not "
-            "have the deleted rows; ignore: they remain in results.",
+            "With 'changelog' = 'debezium': fail: TRUNCATE stops the job, because the topic does "
+            "not have the deleted rows; ignore: they remain in results.",
             _SOURCE,
             default="fail",
         ),
