@@ -148,14 +148,15 @@ def test_a_second_row_of_a_primary_key_is_rejected_when_the_table_is_read(trial)
 
 
 @pytest.mark.slow
-def test_a_table_s_header_that_lacks_a_column_is_an_error_with_file_and_columns(trial):
-    (trial.folder / "rates.csv").write_text("currency,since\nEUR,3\n")
+def test_a_table_s_header_without_a_declared_column_is_an_error_with_file_and_columns(trial):
+    (trial.folder / "rates.csv").write_text("since,until\n3,4\n")
     with pytest.raises(RunError) as caught:
         trial.start()
     assert (caught.value.code, caught.value.cause) == (
         "MS-RUN-TABLE",
-        f"table rates: {trial.folder}/rates.csv: the file cannot be read: its header lacks rate. "
-        "The header is currency, since; the declared columns are currency, rate.",
+        f"table rates: {trial.folder}/rates.csv: the file cannot be read: its header has none of "
+        "the declared columns. The header is since, until; the declared columns are currency, "
+        "rate.",
     )
 
 

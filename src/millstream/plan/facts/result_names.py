@@ -6,17 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from millstream.plan.expressions.shapes import unqualified_sql
-from millstream.plan.nodes import (
-    WINDOW_END,
-    WINDOW_START,
-    WINDOW_TIME,
-    Aggregate,
-    Call,
-    Node,
-    RowsOver,
-)
-
-_WINDOW = {name: name.upper() for name in (WINDOW_START, WINDOW_END, WINDOW_TIME)}
+from millstream.plan.kinds import single_input_kind_of
+from millstream.plan.nodes import Call, Node, SingleInput
 
 
 def result_names(node: Node) -> Mapping[str, str]:
@@ -24,14 +15,11 @@ def result_names(node: Node) -> Mapping[str, str]:
 
     Two columns with the same SQL keep their generated names.
     """
-    if isinstance(node, Aggregate):
-        found = {key.name: unqualified_sql(key.expression) for key in node.keys}
-        found |= {call.name: _call_text(call) for call in node.calls}
-        found |= _WINDOW if node.window else {}
-    elif isinstance(node, RowsOver):
-        found = {call.name: _call_text(call) for call in node.calls}
-    else:
+    if not isinstance(node, SingleInput):
         return {}
+    kind = single_input_kind_of(node)
+    found = dict(kind.generated_columns(node))
+    found |= {call.name: _call_text(call) for call in kind.calls(node)}
     count = Counter(found.values())
     return {name: text for name, text in found.items() if count[text] == 1}
 

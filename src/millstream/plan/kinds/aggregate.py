@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from millstream.aggregate_functions import FUNCTIONS
 from millstream.plan.document import Description, data, fact
@@ -23,7 +23,7 @@ from millstream.plan.kinds.single_input import (
     input_title,
 )
 from millstream.plan.kinds.stream_names import delay_behind_sources, input_name
-from millstream.plan.nodes import WINDOW_END, WINDOW_START, Aggregate
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
 from millstream.temporal import Emit, Window, WindowKind, format_span
 
 _LATER_ROW = "a later row of the key starts a new group"
@@ -177,6 +177,13 @@ def _as_partition(node: Aggregate) -> list[str]:
     return [*keys, *(given or [WINDOW_START])]
 
 
+def _generated_columns(node: Aggregate) -> Mapping[str, str]:
+    found = {key.name: unqualified_sql(key.expression) for key in node.keys}
+    if node.window:
+        found |= {name: name.upper() for name in (WINDOW_START, WINDOW_END, WINDOW_TIME)}
+    return found
+
+
 KIND = SingleInputKind[Aggregate](
     name="aggregate",
     state=_state,
@@ -194,6 +201,7 @@ KIND = SingleInputKind[Aggregate](
     keys=lambda node: tuple(key.expression for key in node.keys),
     unkeyed="two-phase",
     calls=lambda node: node.calls,
+    generated_columns=_generated_columns,
     compared_expressions=lambda node: node.given or (),
     as_partition=_as_partition,
     buffers_rows=False,

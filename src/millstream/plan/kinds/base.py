@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, Literal, TypeVar
@@ -117,6 +117,10 @@ def _never(_: Any) -> bool:
     return False
 
 
+def _no_names(_: Any) -> Mapping[str, str]:
+    return {}
+
+
 def _unchanged(node: Any) -> tuple[Any, Expression]:
     return node, column(None, WINDOW_TIME, "TIMESTAMP")
 
@@ -169,6 +173,8 @@ class SingleInputKind(OperatorKind[NodeType]):
     keys: Callable[[NodeType], tuple[Expression, ...]]
     unkeyed: StrategyKind = "single"  # how rows are distributed without a key
     calls: Callable[[NodeType], tuple[Call, ...]] = _empty_tuple
+    # the SQL of generated columns other than calls, by name
+    generated_columns: Callable[[NodeType], Mapping[str, str]] = _no_names
     # expressions that are compared, besides keys and calls
     compared_expressions: Callable[[NodeType], tuple[Expression, ...]] = _empty_tuple
     # SQL of the groups as a PARTITION BY list; empty if a row does not determine its group

@@ -14,9 +14,9 @@ from millstream.plan.nodes import (
     Operator,
     ReferenceTable,
     Select,
+    SingleInput,
     Source,
     TableJoin,
-    TopN,
     UnionAll,
 )
 
@@ -97,7 +97,7 @@ def upsert_source_of(node: Node) -> Source | None:
     """Returns the source of upserts whose current rows are the rows of a node, or None
     (`build/upsert_source.py`)."""
     latest = upstream_of(node)
-    read = upstream_of(latest.input.node) if isinstance(latest, TopN) else None
+    read = upstream_of(latest.input.node) if isinstance(latest, SingleInput) else None
     return read if isinstance(read, Source) and read.upsert_key else None
 
 
