@@ -192,7 +192,7 @@ def test_a_file_of_settings_cannot_set_what_delivery_depends_on(tmp_path: Path) 
     assert client("h:1", file=str(file)).config({})["fetch.message.max.bytes"] == "1000"
     file.write_text("isolation.level = read_uncommitted\n")
     with pytest.raises(
-        RunError, match=r"MS-RUN-KAFKA-LOGIN.*sets isolation.level, which is set by"
+        RunError, match=r"MS-RUN-KAFKA-SETTING.*sets isolation.level, which is set by"
     ):
         client("h:1", file=str(file)).config({})
 
